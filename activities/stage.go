@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/activities/step"
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
@@ -120,6 +121,7 @@ func (a *Staging) StageCandidates(ctx context.Context, in StageRequest) (StageRe
 		OtherIDs:    in.OtherIDs,
 		WorkflowID:  in.WorkflowID,
 		Request:     req,
+		Contents:    contentsOf(in.Request),
 		Policy:      a.Policy.Narrow(req.Mode, req.NoUpdateDelete, req.MinFactConfidence),
 		Rules:       step.RulesInForce(a.Rules),
 		MaxAttempts: a.MaxAttempts,
@@ -136,6 +138,14 @@ func (a *Staging) StageCandidates(ctx context.Context, in StageRequest) (StageRe
 		return StageResult{Refusal: r}, err
 	}
 	return StageResult{}, step.Fail(err)
+}
+
+// contentsOf returns the digest of the contents with which the key of a request may be repeated.
+func contentsOf(req schema.IngestRequest) string {
+	if req.IdempotencyKey == "" {
+		return ""
+	}
+	return api.ContentDigest(req)
 }
 
 // checked returns the problems of a request: from decoding, from validation, or its size. large is the field that may

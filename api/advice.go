@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -111,7 +112,7 @@ func (r *AdviseRequest) Validate() error {
 		return err
 	}
 	p := principalProblems(r.Principal, r.ReadPolicy)
-	if r.Task == "" && r.Error == "" {
+	if strings.TrimSpace(r.Task) == "" && strings.TrimSpace(r.Error) == "" {
 		p.Add("task", "is required, or error")
 	}
 	check.Text(&p, "task", r.Task, schema.MaxIntentLength)

@@ -69,7 +69,11 @@ func TestAdviceRequestsNameWhatIsWrong(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"task":"x"}`:                                                      "",
 		`{"task":"x","contxt":{"os":"linux"}}`:                              "contxt: unknown field",
-		`{"task":"x","context":{"os":5}}`:                                   "context: must be an object",
+		`{"task":" \n","error":"\t"}`:                                       "task: is required, or error",
+		`{"task":"x","context":{"os":5}}`:                                   "context.os: must be a string",
+		`{"task":"x","context":{"a b":true}}`:                               "context.(other): must be a string",
+		`{"task":"x","context":["os"]}`:                                     "context: must be an object",
+		`{"task":"x","context":{"os":"linux","os":"macos"}}`:                "context.os: is given twice",
 		`{"task":"x","failed":{"tol":"shell"}}`:                             "failed.tol: unknown field",
 		`{"task":"x","context":{"os":"li\u0000nux"}}`:                       "context: contains a NUL character",
 		`{"task":"x","preferences":{"\u0000":"x"}}`:                         "preferences: contains a NUL character",

@@ -2,9 +2,13 @@ package api
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"reflect"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
@@ -134,6 +138,54 @@ func contentKey(r schema.IngestRequest) string {
 	}
 	sum := sha256.Sum256(encoded)
 	return "content-" + hex.EncodeToString(sum[:16])
+}
+
+// ContentDigest returns a digest of the contents of an ingest. With an idempotency key, a request with other contents
+// is another request. Times and settings do not count, because a client may set them again for each delivery.
+func ContentDigest(r schema.IngestRequest) string {
+	sum := sha256.New()
+	var size [8]byte
+	for i := range r.Candidates {
+		content := r.Candidates[i].Content
+		binary.BigEndian.PutUint64(size[:], uint64(len(content)))
+		sum.Write(size[:])
+		sum.Write([]byte(content))
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// RecordDigest returns a digest of a session that is recorded as a whole, without the times of its events: a client may
+// set them again for each delivery.
+func RecordDigest(r RecordRequest) string {
+	r.Events = slices.Clone(r.Events)
+	for i := range r.Events {
+		r.Events[i].OccurredAt = time.Time{}
+	}
+	return OperationDigest(&r)
+}
+
+// SentDigest returns the OperationDigest that the worker will compute for a request, given as a pointer. It differs
+// from that of the request itself if decoding fills fields, as it does for records.
+func SentDigest(request any) string {
+	encoded, err := json.Marshal(request)
+	if err != nil {
+		return "" // unreachable for a valid request
+	}
+	read := reflect.New(reflect.TypeOf(request).Elem()).Interface()
+	if json.Unmarshal(encoded, read) != nil {
+		return "" // unreachable: requests record what they cannot decode
+	}
+	return OperationDigest(read)
+}
+
+// OperationDigest returns a digest of the whole request of an operation, as the worker has decoded it.
+func OperationDigest(request any) string {
+	encoded, err := json.Marshal(request)
+	if err != nil {
+		return "" // unreachable for a decoded request
+	}
+	sum := sha256.Sum256(encoded)
+	return hex.EncodeToString(sum[:])
 }
 
 // ResumeWorkflowID returns the id of the run that replays a dead job.

@@ -7,7 +7,9 @@ const TaskQueue = "mneme"
 
 // Names of updates and queries.
 const (
-	UpdateStaged = "staged" // Ingest: waits for the staging and returns schema.IngestAck
+	// Ingest: waits for the staging and returns schema.IngestAck. It takes a ContentDigest, which may be left out; a
+	// run of other content refuses the update.
+	UpdateStaged = "staged"
 	UpdateDecide = "decide" // Review: schema.ReviewRequest to schema.ReviewResult
 	// Ingest, ResumeIngest: Progress; Forget: schema.ForgetReceipt so far; Reindex: ReindexProgress; DriftCheck:
 	// DriftResult; SyncIndex: SyncIndexProgress; Review: ReviewProgress; sweeps: SweepResult.
@@ -17,6 +19,11 @@ const (
 	UpdateConfirm  = "confirm"  // Forget: takes schema.ForgetConfirmation, returns schema.ForgetApproval
 	SignalConfirm  = "confirm"  // Forget: like UpdateConfirm, without an answer
 	QueryPreview   = "preview"  // Forget: schema.ForgetPreview
+
+	// RecordSession, Ingest with an idempotency key, and Put, Revise, Modify, Recover, Feedback and Forget with an
+	// operation id: takes the digest of a request (RecordDigest, ContentDigest, OperationDigest) and returns whether it
+	// is that of the run's own request.
+	QueryRequest = "request"
 
 	QueryContext = "context" // Context: ledger.ContextResponse, the context that the run has built
 

@@ -29,7 +29,8 @@ type Started struct {
 // languages do the same with Update-with-Start, or start the workflow directly.
 //
 // A repeated request joins the open run of the same request. With an idempotency key it also finds a completed run that
-// did not fail, and returns the first acknowledgement. It returns a *schema.ValidationError for an invalid request.
+// did not fail, and returns the first acknowledgement. It returns a *schema.ValidationError for an invalid request, and
+// for a key that belongs to other contents.
 func StartIngest(ctx context.Context, c client.Client, taskQueue string, req schema.IngestRequest) (Started, error) {
 	if err := req.Validate(); err != nil {
 		return Started{}, err
@@ -53,7 +54,7 @@ func StartIngest(ctx context.Context, c client.Client, taskQueue string, req sch
 	})
 	var done *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &done) {
-		return finishedIngest(ctx, c, options.ID)
+		return finishedIngest(ctx, c, options.ID, req)
 	}
 	if err != nil {
 		return Started{}, invalidOr(err)
@@ -75,7 +76,7 @@ func startStaging(ctx context.Context, c client.Client, options client.StartWork
 		handle, err := c.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 			StartWorkflowOperation: start,
 			UpdateOptions: client.UpdateWorkflowOptions{UpdateID: updateID, UpdateName: api.UpdateStaged,
-				WaitForStage: client.WorkflowUpdateStageCompleted},
+				Args: []any{api.ContentDigest(req)}, WaitForStage: client.WorkflowUpdateStageCompleted},
 		})
 		if WithoutAttributes(err, &options) {
 			continue
@@ -110,11 +111,14 @@ func IngestStart(taskQueue string, req schema.IngestRequest) client.StartWorkflo
 }
 
 // finishedIngest returns the acknowledgement of a run that has ended.
-func finishedIngest(ctx context.Context, c client.Client, id string) (Started, error) {
+func finishedIngest(ctx context.Context, c client.Client, id string, req schema.IngestRequest) (Started, error) {
 	run := c.GetWorkflow(ctx, id, "")
 	var result api.IngestResult
 	if err := run.Get(ctx, &result); err != nil {
 		return Started{}, fmt.Errorf("ingest: %w", invalidOr(err))
+	}
+	if IsOther(ctx, c, id, run.GetRunID(), api.ContentDigest(req)) {
+		return Started{}, schema.OtherRequest("idempotency_key")
 	}
 	return Started{Ack: result.IngestAck, ID: id, RunID: run.GetRunID(), Run: run}, nil
 }

@@ -2,9 +2,12 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
@@ -80,7 +83,8 @@ type operation struct {
 }
 
 // startOperation starts a run of a valid request, or joins the open run with the same request. With an operation id it
-// also finds a completed run that did not fail.
+// also finds a completed run that did not fail, and returns a *schema.ValidationError if the id is that of another
+// request.
 func startOperation(
 	ctx context.Context,
 	c client.Client,
@@ -93,13 +97,47 @@ func startOperation(
 	if err := schema.CheckEncoded(api.LargeField(o.kind), o.request); err != nil {
 		return nil, err
 	}
-	// for a completed run, startRun returns its handle
 	options := OperationStart(taskQueue, o.kind, o.op, o.request, o.summary)
+	if o.op.OperationID != "" { // the run with this id may be that of another request
+		options.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL
+		options.WorkflowExecutionErrorWhenAlreadyStarted = true
+	}
 	run, err := startRun(ctx, c, options, o.workflow, o.request)
+	var there *serviceerror.WorkflowExecutionAlreadyStarted
+	if errors.As(err, &there) {
+		if IsOther(ctx, c, options.ID, there.RunId, api.SentDigest(o.request)) {
+			return nil, schema.OtherRequest("operation_id")
+		}
+		return c.GetWorkflow(ctx, options.ID, there.RunId), nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", o.kind, err)
 	}
 	return run, nil
+}
+
+// otherWithin is how long a start waits to learn whose run has its id.
+const otherWithin = 5 * time.Second
+
+// IsOther reports whether a run that was found by its key is that of another request, given by its digest. A run that
+// does not answer, because no worker runs or because an older version began it, is taken for the right one.
+func IsOther(ctx context.Context, c client.Client, workflowID, runID, digest string) bool {
+	return isOther(ctx, c, digest, client.QueryWorkflowWithOptionsRequest{WorkflowID: workflowID, RunID: runID})
+}
+
+// IsOpenOther is IsOther for the open run with an id, if there is one.
+func IsOpenOther(ctx context.Context, c client.Client, workflowID, digest string) bool {
+	return isOther(ctx, c, digest, client.QueryWorkflowWithOptionsRequest{WorkflowID: workflowID,
+		QueryRejectCondition: enumspb.QUERY_REJECT_CONDITION_NOT_OPEN})
+}
+
+func isOther(ctx context.Context, c client.Client, digest string, query client.QueryWorkflowWithOptionsRequest) bool {
+	ctx, cancel := context.WithTimeout(ctx, otherWithin)
+	defer cancel()
+	query.QueryType, query.Args = api.QueryRequest, []any{digest}
+	answer, err := c.QueryWorkflowWithOptions(ctx, &query)
+	var same bool
+	return err == nil && answer.QueryResult != nil && answer.QueryResult.Get(&same) == nil && !same
 }
 
 // OperationStart returns the options of the run of an operation.

@@ -123,7 +123,7 @@ func SessionWorking(ctx context.Context, c client.Client, ref api.SessionRef) (a
 }
 
 // RecordSession records a complete session and returns its episode. It returns a *schema.ValidationError for an invalid
-// request.
+// request. If other events of the session are being recorded, it waits for that first.
 func RecordSession(ctx context.Context, c client.Client, taskQueue string,
 	req api.RecordRequest) (api.SessionResult, error) {
 	req.Events = req.Fill(req.Events, time.Now())
@@ -135,7 +135,21 @@ func RecordSession(ctx context.Context, c client.Client, taskQueue string,
 	}
 	options := SessionStart(taskQueue, req.SessionRef)
 	options.ID = api.RecordWorkflowID(req.SessionRef)
+	options.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL
+	options.WorkflowExecutionErrorWhenAlreadyStarted = true
 	run, err := startRun(ctx, c, options, api.WorkflowRecordSession, req)
+	var there *serviceerror.WorkflowExecutionAlreadyStarted
+	for errors.As(err, &there) {
+		run = c.GetWorkflow(ctx, options.ID, there.RunId)
+		if !IsOther(ctx, c, options.ID, there.RunId, api.RecordDigest(req)) {
+			err = nil
+			break
+		}
+		if _ = run.Get(ctx, nil); ctx.Err() != nil { // its outcome is that of the other request
+			return api.SessionResult{}, fmt.Errorf("record session: %w", ctx.Err())
+		}
+		run, err = startRun(ctx, c, options, api.WorkflowRecordSession, req)
+	}
 	if err != nil {
 		return api.SessionResult{}, fmt.Errorf("record session: %w", err)
 	}

@@ -106,7 +106,7 @@ func (r *RecallRequest) Validate() error {
 		p.Add("principal.policy_group", "is required when read_policy is group")
 	}
 	check.Text(&p, "query", r.Query, MaxQueryBytes)
-	if r.Query == "" {
+	if isBlank(r.Query) { // any memory would be as good an answer as another
 		p.Add("query", "is empty")
 	}
 	for _, t := range r.Types {

@@ -296,6 +296,12 @@ func (o *Operation) requireReason(p *check.Problems) {
 	}
 }
 
+// OtherRequest returns the refusal of a request whose idempotency key or operation id, in the named field, belongs to
+// another request. The result of that request would suggest that this one had been carried out.
+func OtherRequest(field string) error {
+	return &ValidationError{Fields: []FieldError{{Field: field, Problem: "is that of another request"}}}
+}
+
 // By returns the actor that history names.
 func (o *Operation) By() string {
 	if o.Actor != "" {

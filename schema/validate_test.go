@@ -270,6 +270,7 @@ func TestRecallRequestReportsEveryInvalidField(t *testing.T) {
 		"policy":          {"read_policy", func(r *schema.RecallRequest) { r.ReadPolicy = canary }},
 		"group needed":    {"principal.policy_group", func(r *schema.RecallRequest) { r.Principal.PolicyGroup = "" }},
 		"query empty":     {"query", func(r *schema.RecallRequest) { r.Query = "" }},
+		"query blank":     {"query", func(r *schema.RecallRequest) { r.Query = " \n\t\u00a0" }},
 		"query NUL":       {"query", func(r *schema.RecallRequest) { r.Query = canary + "\x00" }},
 		"query not UTF-8": {"query", func(r *schema.RecallRequest) { r.Query = canary + "\xff" }},
 		"query too long":  {"query", func(r *schema.RecallRequest) { r.Query = long(schema.MaxQueryBytes) }},

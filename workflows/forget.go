@@ -36,6 +36,12 @@ func Forget(ctx workflow.Context, req schema.ForgetRequest) (schema.ForgetReceip
 	if err := run.setup(ctx); err != nil {
 		return schema.ForgetReceipt{}, err
 	}
+	if req.OperationID != "" {
+		digest := api.OperationDigest(&req) //workflowcheck:ignore: encoding a struct gives the same bytes every time
+		if err := flow.AnswerWhose(ctx, digest); err != nil {
+			return schema.ForgetReceipt{}, err
+		}
+	}
 	if !run.Lean {
 		if run.selectErr = flow.InvalidRequest(req.Validate()); run.selectErr != nil {
 			run.selected = true // an update that came with the start returns it, too

@@ -36,6 +36,9 @@ var (
 func Ingest(ctx workflow.Context, req schema.IngestRequest) (api.IngestResult, error) {
 	run := &ingest{Display: flow.Display{Lean: flow.Lean(ctx)}, principal: req.Principal,
 		progress: api.Progress{Phase: api.PhaseStage, Total: len(req.Candidates)}}
+	if req.IdempotencyKey != "" {
+		run.digest = api.ContentDigest(req)
+	}
 	if err := run.setup(ctx); err != nil {
 		return api.IngestResult{}, err
 	}
@@ -94,7 +97,8 @@ type ingest struct {
 	principal schema.Principal // for a replayed job only the tenant
 	progress  api.Progress
 	result    api.IngestResult
-	staged    bool // or failed to
+	digest    string // of the contents, if the request has an idempotency key
+	staged    bool   // or failed to
 	stageErr  error
 }
 
@@ -104,11 +108,22 @@ func (run *ingest) setup(ctx workflow.Context) error {
 	}); err != nil {
 		return err
 	}
-	return workflow.SetUpdateHandler(ctx, api.UpdateStaged, func(ctx workflow.Context) (schema.IngestAck, error) {
+	if err := flow.AnswerWhose(ctx, run.digest); err != nil {
+		return err
+	}
+	staged := func(ctx workflow.Context, _ string) (schema.IngestAck, error) {
 		if err := workflow.Await(ctx, func() bool { return run.staged }); err != nil {
 			return schema.IngestAck{}, err
 		}
 		return run.result.IngestAck, run.stageErr
+	}
+	return workflow.SetUpdateHandlerWithOptions(ctx, api.UpdateStaged, staged, workflow.UpdateHandlerOptions{
+		Validator: func(_ workflow.Context, digest string) error {
+			if digest != "" && run.digest != "" && digest != run.digest {
+				return flow.InvalidRequest(schema.OtherRequest("idempotency_key"))
+			}
+			return nil
+		},
 	})
 }
 

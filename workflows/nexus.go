@@ -100,7 +100,12 @@ func (h nexusHandlers) remember(
 	if err != nil {
 		return temporalnexus.TemporalOperationResult[api.IngestResult]{}, err
 	}
-	return attach(ctx, nc, mneme.IngestStart("", req), Ingest, req)
+	options := mneme.IngestStart("", req)
+	var key requestKey
+	if req.IdempotencyKey != "" {
+		key = requestKey{field: "idempotency_key", digest: api.ContentDigest(req)}
+	}
+	return attachKeyed(ctx, nc, options, Ingest, req, key)
 }
 
 // recall answers directly if it can. If that takes too long for a handler, or fails temporarily, the Recall workflow
@@ -269,7 +274,12 @@ func (h nexusHandlers) forget(
 	if err != nil {
 		return temporalnexus.TemporalOperationResult[schema.ForgetReceipt]{}, err
 	}
-	return attach(ctx, nc, mneme.OperationStart("", api.KindForget, req.Operation, req, "forget"), Forget, req)
+	options := mneme.OperationStart("", api.KindForget, req.Operation, req, "forget")
+	var key requestKey
+	if req.OperationID != "" {
+		key = requestKey{field: "operation_id", digest: api.SentDigest(&req)}
+	}
+	return attachKeyed(ctx, nc, options, Forget, req, key)
 }
 
 // feedback starts Feedback, or joins the run of the same request, and completes with its result.
@@ -289,7 +299,12 @@ func (h nexusHandlers) feedback(
 	if err != nil {
 		return temporalnexus.TemporalOperationResult[schema.FeedbackResult]{}, err
 	}
-	return attach(ctx, nc, mneme.OperationStart("", api.KindFeedback, req.Operation, req, "feedback"), Feedback, req)
+	options := mneme.OperationStart("", api.KindFeedback, req.Operation, req, "feedback")
+	var key requestKey
+	if req.OperationID != "" {
+		key = requestKey{field: "operation_id", digest: api.SentDigest(&req)}
+	}
+	return attachKeyed(ctx, nc, options, Feedback, req, key)
 }
 
 // append adds events of a session to the ledger and answers directly. Repeated events add nothing, because each has
@@ -358,8 +373,27 @@ func tenantOfRun(ctx context.Context, c client.Client, workflowID string) (strin
 	return tenant, nil
 }
 
-// attach starts a run that completes the operation, or attaches the operation to the open run. If the run has ended
-// and may not start again, its result is the operation's.
+// requestKey is the field of a request that names its run, with a digest of the request. The zero value is for requests
+// without a key.
+type requestKey struct{ field, digest string }
+
+// refuseOpen refuses a request whose key is that of the open run of another request.
+func (k requestKey) refuseOpen(ctx context.Context, nc temporalnexus.NexusClient, id string) error {
+	if k.digest != "" && mneme.IsOpenOther(ctx, nc.GetWorkflowClient(), id, k.digest) {
+		return refusal(schema.OtherRequest(k.field))
+	}
+	return nil
+}
+
+// refuseEnded refuses a request whose key is that of the run of another request, which has ended.
+func (k requestKey) refuseEnded(ctx context.Context, nc temporalnexus.NexusClient, id, runID string) error {
+	if k.digest != "" && mneme.IsOther(ctx, nc.GetWorkflowClient(), id, runID, k.digest) {
+		return refusal(schema.OtherRequest(k.field))
+	}
+	return nil
+}
+
+// attach is attachKeyed for a request without a key.
 func attach[I, O any](
 	ctx context.Context,
 	nc temporalnexus.NexusClient,
@@ -367,12 +401,31 @@ func attach[I, O any](
 	fn func(workflow.Context, I) (O, error),
 	in I,
 ) (temporalnexus.TemporalOperationResult[O], error) {
+	return attachKeyed(ctx, nc, options, fn, in, requestKey{})
+}
+
+// attachKeyed starts a run that completes the operation, or attaches the operation to the open run. If the run has
+// ended and may not start again, its result is the operation's. A key of another request is refused.
+func attachKeyed[I, O any](
+	ctx context.Context,
+	nc temporalnexus.NexusClient,
+	options client.StartWorkflowOptions,
+	fn func(workflow.Context, I) (O, error),
+	in I,
+	key requestKey,
+) (temporalnexus.TemporalOperationResult[O], error) {
+	if err := key.refuseOpen(ctx, nc, options.ID); err != nil {
+		return temporalnexus.TemporalOperationResult[O]{}, err
+	}
 	out, err := temporalnexus.StartWorkflow(ctx, nc, options, fn, in)
 	if mneme.WithoutAttributes(err, &options) {
 		out, err = temporalnexus.StartWorkflow(ctx, nc, options, fn, in)
 	}
 	var ended *serviceerror.WorkflowExecutionAlreadyStarted
 	if !errors.As(err, &ended) {
+		return out, err
+	}
+	if err := key.refuseEnded(ctx, nc, options.ID, ended.RunId); err != nil {
 		return out, err
 	}
 	var result O

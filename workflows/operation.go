@@ -54,6 +54,13 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 		}
 	}
 	p := op.common.Principal
+	if op.common.OperationID != "" {
+		//workflowcheck:ignore: encoding a struct gives the same bytes every time
+		digest := api.OperationDigest(op.request)
+		if err := flow.AnswerWhose(ctx, digest); err != nil {
+			return result, err
+		}
+	}
 	shown.Begin(ctx, api.PhaseWrite, op.summary, p)
 	ref, err := accept(ctx, op, shown.Lean)
 	op.request = nil // it is in Postgres

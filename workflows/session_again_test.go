@@ -2,7 +2,9 @@ package workflows_test
 
 import (
 	"context"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -54,4 +56,37 @@ func TestSessionAppendsWhatItHadRefused(t *testing.T) {
 	require.NoError(t, hand(thought("seen")))
 	require.NoError(t, hand(belief))
 	require.Equal(t, []string{"seen", "belief"}, requireGapless(t, h, ref))
+}
+
+// A session that is recorded while another delivery for the same session is being recorded waits for it. It would
+// otherwise get the episode of the other events, and its own would be lost.
+func TestRecordSessionWhileOtherEventsAreRecorded(t *testing.T) {
+	t.Parallel()
+	h := newHeld(t, "CloseSession", false)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
+	defer cancel()
+	ref := sessionRef("two-recordings")
+	record := func(ids ...string) (api.SessionResult, error) {
+		req := api.RecordRequest{SessionRef: ref}
+		for _, id := range ids {
+			req.Events = append(req.Events, thought(id))
+		}
+		return mneme.RecordSession(ctx, h.Temporal, h.TaskQueue, req)
+	}
+	var first, again, other api.SessionResult
+	var errs [3]error
+	var all sync.WaitGroup
+	all.Go(func() { first, errs[0] = record("a", "b") })
+	<-h.reached
+	all.Go(func() { again, errs[1] = record("a", "b") }) // at another time
+	all.Go(func() { other, errs[2] = record("c") })
+	time.Sleep(500 * time.Millisecond)
+	h.release()
+	all.Wait()
+	require.Equal(t, [3]error{}, errs)
+	require.Equal(t, first, again)
+	require.Equal(t, 2, first.Events)
+	require.Equal(t, 1, other.Events)
+	require.NotEqual(t, first.EpisodeID, other.EpisodeID)
+	require.Equal(t, []string{"a", "b", "c"}, requireGapless(t, h.Harness, ref))
 }

@@ -24,6 +24,11 @@ const baking = `
 func TestEventsCommands(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, harness.New(t, nil))
+	for _, to := range [][]string{{"events", "append"}, {"session", "append", "none"}} {
+		var none record.AppendResult
+		c.runWith(t.Context(), "\n", append(to, "-", "--json")...).is(app.ExitOK).json(&none)
+		require.Equal(t, []ledger.Appended{}, none.Events, "an empty list, not null")
+	}
 	var appended record.AppendResult
 	c.runWith(t.Context(), baking, "events", "append", "-", "--json").is(app.ExitOK).json(&appended)
 	require.Len(t, appended.Events, 4)

@@ -123,6 +123,8 @@ func TestIdempotencyKeyAnswersWithTheFirstResult(t *testing.T) {
 	again := c.remember("Dana prefers tabs over spaces.", "--idempotency-key", "k1")
 	first.Entities, again.Entities = nil, nil
 	require.Equal(t, first, again)
+	out := c.run("remember", "Dana prefers spaces over tabs.", "--idempotency-key", "k1").is(app.ExitUsage)
+	require.Contains(t, out.err, "idempotency_key: is that of another request")
 }
 
 // The outcome of each fact is described in words, without the codes for programs.

@@ -85,6 +85,8 @@ func (d *Decoded) Check(data []byte, t reflect.Type, path string) {
 		for i, element := range elements {
 			d.Check(element, t.Elem(), fmt.Sprintf("%s[%d]", path, i))
 		}
+	case t.Kind() == reflect.Map:
+		d.checkMap(data, t.Elem(), path)
 	default:
 		if json.Unmarshal(data, reflect.New(t).Interface()) != nil {
 			d.mistyped(path, kindName(t.Kind()))
@@ -122,6 +124,30 @@ func (d *Decoded) checkObject(data []byte, t reflect.Type, path string) {
 	}
 }
 
+// checkMap compares the members of an object whose names are data.
+func (d *Decoded) checkMap(data []byte, of reflect.Type, path string) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+		d.mistyped(path, "an object")
+		return
+	}
+	seen := map[string]bool{}
+	for dec.More() {
+		token, err := dec.Token()
+		var value json.RawMessage
+		if err != nil || dec.Decode(&value) != nil {
+			return // decoding reports invalid JSON
+		}
+		name, _ := token.(string)
+		at := Join(path, name)
+		if seen[name] {
+			d.Unread = append(d.Unread, FieldError{Field: at, Problem: "is given twice"})
+		}
+		seen[name] = true
+		d.Check(value, of, at)
+	}
+}
+
 func (d *Decoded) mistyped(path, want string) {
 	if path == "" {
 		path = "(json)"
@@ -140,8 +166,6 @@ func kindName(k reflect.Kind) string {
 		return "a number"
 	case reflect.Int, reflect.Int64:
 		return "a whole number"
-	case reflect.Map:
-		return "an object"
 	default:
 		return "of another type"
 	}

@@ -51,6 +51,12 @@ func (c *Change) LockOperations(ctx context.Context, keys []string) error {
 
 // RecordOperation stores the result of an operation in the transaction that produces it.
 func (c *Change) RecordOperation(id, kind string, result any) error {
+	return c.RecordRequest(id, kind, nil, result)
+}
+
+// RecordRequest is RecordOperation for a request with a digest. Without one, the digest of the staged request is used,
+// if there is one.
+func (c *Change) RecordRequest(id, kind string, digest []byte, result any) error {
 	encoded, err := json.Marshal(result)
 	if err != nil {
 		return fmt.Errorf("operation result: %w", err)
@@ -58,9 +64,12 @@ func (c *Change) RecordOperation(id, kind string, result any) error {
 	c.Queue.Queue(`
 		INSERT INTO operations (tenant, id, kind, digest, result, created_at)
 		VALUES (@tenant, @id, @kind,
-			(SELECT digest FROM staged_requests WHERE tenant = @tenant AND id = @id AND kind = @kind), @result, @now)
+			coalesce(@digest::bytea,
+				(SELECT digest FROM staged_requests WHERE tenant = @tenant AND id = @id AND kind = @kind)),
+			@result, @now)
 		ON CONFLICT DO NOTHING`,
-		pg.Args{"tenant": c.Tenant, "id": id, "kind": kind, "result": string(encoded), "now": c.Now})
+		pg.Args{"tenant": c.Tenant, "id": id, "kind": kind, "digest": digest, "result": string(encoded),
+			"now": c.Now})
 	return nil
 }
 
@@ -89,9 +98,5 @@ func (c *Change) Secret(ctx context.Context, name string) ([]byte, error) {
 	return key, err
 }
 
-// OtherRequest returns the error for an operation id that belongs to another request. The result of that request
-// would suggest that this one had been carried out.
-func OtherRequest() error {
-	return &schema.ValidationError{Fields: []schema.FieldError{{Field: "operation_id",
-		Problem: "is that of another request"}}}
-}
+// OtherRequest returns the error for an operation id that belongs to another request.
+func OtherRequest() error { return schema.OtherRequest("operation_id") }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ type StageInput struct {
 	OtherIDs    []string // see schema.OperationRef.Others
 	WorkflowID  string
 	Request     schema.IngestRequest
+	Contents    string                // digest of the contents, with which an id is repeated; empty: with any
 	Policy      proposals.WritePolicy // already narrowed by the request
 	Rules       *policy.Policy        // classification rules in force; nil for none
 	MaxAttempts int                   // of each candidate's job
@@ -48,7 +50,12 @@ func (s *Pipeline) Stage(ctx context.Context, in StageInput) (schema.IngestAck, 
 	}
 	err := pg.RetryChange(ctx, func() error {
 		return commit.Write(ctx, s.DB, p.Tenant, in.Now, func(c *commit.Change) error {
-			done, err := c.Operation(ctx, append([]string{in.OperationID}, in.OtherIDs...), kindIngest, &ack)
+			keys := append([]string{in.OperationID}, in.OtherIDs...)
+			done, err := c.Operation(ctx, keys, kindIngest, &ack)
+			if err != nil {
+				return err
+			}
+			digest, err := sameContents(ctx, c, keys, in.Contents)
 			if err != nil || done {
 				return err
 			}
@@ -60,13 +67,39 @@ func (s *Pipeline) Stage(ctx context.Context, in StageInput) (schema.IngestAck, 
 				return err
 			}
 			ack = st.ack()
-			return c.RecordOperation(in.OperationID, kindIngest, ack)
+			return c.RecordRequest(in.OperationID, kindIngest, digest, ack)
 		})
 	})
 	if err != nil {
 		return schema.IngestAck{}, fmt.Errorf("stage: %w", err)
 	}
 	return ack, nil
+}
+
+// sameContents returns the digest that is stored for contents. It returns a *schema.ValidationError if one of the keys
+// belongs to other contents.
+func sameContents(ctx context.Context, c *commit.Change, keys []string, contents string) ([]byte, error) {
+	if contents == "" {
+		return nil, nil
+	}
+	sum, err := digest(ctx, c, []byte(strconv.Quote(contents)))
+	if err != nil {
+		return nil, err
+	}
+	var other bool
+	err = c.Tx.QueryRow(ctx, `
+		SELECT EXISTS (
+			SELECT
+			FROM operations
+			WHERE tenant = @tenant AND id = ANY(@keys) AND digest <> @digest)`,
+		pg.Args{"tenant": c.Tenant, "keys": keys, "digest": sum}).Scan(&other)
+	switch {
+	case err != nil:
+		return nil, err
+	case other:
+		return nil, schema.OtherRequest("idempotency_key")
+	}
+	return sum, nil
 }
 
 // staging is the state of one Stage.

@@ -13,6 +13,10 @@ import (
 // RecordSession records a session that has ended, in one request. It appends the events to the ledger and closes the
 // session at once. A repeated delivery returns the same episode.
 func RecordSession(ctx workflow.Context, req api.RecordRequest) (api.SessionResult, error) {
+	digest := api.RecordDigest(req) //workflowcheck:ignore: encoding a struct gives the same bytes every time
+	if err := flow.AnswerWhose(ctx, digest); err != nil {
+		return api.SessionResult{}, err
+	}
 	show := flow.Display{Lean: true}
 	show.Begin(ctx, sessionOpen, "appending", req.Principal)
 	if err := flow.Strict(ctx, &req); err != nil {

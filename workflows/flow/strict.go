@@ -61,3 +61,14 @@ func InvalidRequest(err error) error {
 	errors.As(err, &invalid)
 	return temporal.NewNonRetryableApplicationError(err.Error(), api.ErrTypeInvalidRequest, nil, invalid)
 }
+
+// AnswerWhose lets a client that found the run by the key of its request ask whether the run is that of its request. An
+// empty digest means that the run has no key.
+func AnswerWhose(ctx workflow.Context, digest string) error {
+	if digest == "" {
+		return nil
+	}
+	return workflow.SetQueryHandler(ctx, api.QueryRequest, func(other string) (bool, error) {
+		return other == digest, nil
+	})
+}

@@ -62,7 +62,7 @@ the command can be run again.`,
 			if err != nil {
 				return err
 			}
-			var out AppendResult
+			out := AppendResult{Events: []ledger.Appended{}}
 			err = eachPageOf(input, ledger.Event{Agent: a.Cfg.Principal.Agent}, func(page []ledger.Event) error {
 				ctx, cancel := a.Within(cmd.Context())
 				defer cancel()

@@ -68,7 +68,7 @@ command ends when they are in the ledger.`,
 		if err != nil {
 			return err
 		}
-		var out AppendResult
+		out := AppendResult{Events: []ledger.Appended{}}
 		err = eachSessionPage(a, session, args[1], func(page []ledger.Event) error {
 			ctx, cancel := a.Within(cmd.Context())
 			defer cancel()
