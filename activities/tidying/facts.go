@@ -95,6 +95,13 @@ func (a *Tidying) learn(ctx context.Context, in Request, model *readings, out *a
 		}
 		learner.Know(k.Fact)
 	}
+	retired, err := a.Store.RetiredFacts(ctx, in.scope())
+	if err != nil {
+		return err
+	}
+	for _, r := range retired {
+		learner.Retire(r)
+	}
 	episodes := map[string]tidying.Statement{}
 	again := map[string][]string{} // evidence of conditional facts whose conditions were met
 	for _, s := range said {
