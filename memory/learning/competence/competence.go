@@ -417,15 +417,8 @@ func union(list, more []string, limit int) []string {
 }
 
 func performance(t evidence.Track, attempts []trace.Attempt) *schema.Performance {
-	out := &schema.Performance{SuccessCount: t.Successes, FailureCount: t.Failures}
-	if n := float64(t.Successes + t.Failures); n > 0 {
-		good, bad := float64(t.Successes)/n, float64(t.Failures)/n
-		out.SuccessRate, out.FailureRate = &good, &bad
-	}
-	if !t.LastAt.IsZero() {
-		last := t.LastAt.UTC()
-		out.LastUsedAt = &last
-	}
+	out := &schema.Performance{}
+	t.Fill(out)
 	total, n := 0.0, 0
 	for _, a := range attempts {
 		took := 0.0

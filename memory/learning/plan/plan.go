@@ -457,14 +457,8 @@ func stepOf(from string) (int, bool) {
 }
 
 func metrics(t evidence.Track, attempts []trace.Attempt) *schema.Performance {
-	out := &schema.Performance{SuccessCount: t.Successes, FailureCount: t.Failures}
-	n := float64(t.Successes + t.Failures)
-	good, bad := float64(t.Successes)/n, float64(t.Failures)/n
-	out.SuccessRate, out.FailureRate = &good, &bad
-	if !t.LastAt.IsZero() {
-		last := t.LastAt.UTC()
-		out.LastUsedAt = &last
-	}
+	out := &schema.Performance{}
+	t.Fill(out)
 	total, timed := 0.0, 0
 	for _, a := range attempts {
 		if took := latency(a); took > 0 {
