@@ -58,7 +58,8 @@ func tally(ctx context.Context, c *commit.Change, id string, d Delta) (evidence.
 }
 
 // foresee returns what tally will return for a delta, before the record of the delta is written. It locks nothing,
-// because a memory is locked before its figures. A report that is stored in between is in the record after the next run.
+// because a memory is locked before its figures. A report that is stored in between is in the record after the next
+// run.
 func foresee(ctx context.Context, c *commit.Change, d Delta) (evidence.Stats, error) {
 	target := uuid.Nil.String()
 	if d.Action == Update {
