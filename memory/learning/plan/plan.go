@@ -197,7 +197,7 @@ func ConditionsOf(p schema.PlanGraphPayload) promote.Conditions {
 				if out == nil {
 					out = promote.Conditions{}
 				}
-				out[key] = append(out[key], fmt.Sprint(e))
+				out[key] = append(out[key], trace.ContextValue(key, fmt.Sprint(e)))
 			}
 			slices.Sort(out[key])
 		}
