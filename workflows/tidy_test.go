@@ -548,3 +548,21 @@ func TestUpdateFactsKeepsACorrection(t *testing.T) {
 	require.Equal(t, 1, out.Added, "%+v", out)
 	require.Len(t, facts(), len(held)+1)
 }
+
+// A run does not begin again because the newest episode was forgotten.
+func TestUpdateFactsAfterTheNewestEpisodeIsForgotten(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, nil)
+	p := testkit.Principal()
+	at := time.Now().Add(-time.Hour)
+	var ids []uuid.UUID
+	for i := range 3 {
+		ids = append(ids, insert(t, h, p, schema.VisibilityPrivate, sessionEpisode(t, fmt.Sprint("s-", i),
+			"I prefer gofmt for formatting.", "go", at.Add(time.Duration(i)*time.Minute)))...)
+	}
+	_, out := learnNow(t, h, learn.UpdateFacts, privateOf(p))
+	require.Equal(t, 1, out.Read)
+	forgetNow(t, h, p, ids[2].String())
+	_, out = learnNow(t, h, learn.UpdateFacts, privateOf(p))
+	require.Equal(t, api.LearnResult{Outcome: api.OutcomeOK}, out)
+}

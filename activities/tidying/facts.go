@@ -45,7 +45,7 @@ func (a *Tidying) FindStatements(ctx context.Context, in Request) (Page, error) 
 	}
 	_, next, _, err := a.Store.Statements(ctx, in.scope(), tidying.Place{At: in.Until.Add(time.Minute), ID: uuid.Max},
 		1)
-	if err != nil || next.ID == uuid.Max || next.ID == at.ID && next.At.Equal(at.At) {
+	if err != nil || next.ID == uuid.Max || !next.After(at) {
 		return Page{Next: at}, step.Fail(err)
 	}
 	return Page{Read: 1, Groups: [][]string{{next.ID.String()}}, Next: next}, nil
