@@ -42,6 +42,7 @@ type Record struct {
 	Evidence string         // hash of its evidence
 	Stats    evidence.Stats // of all outcomes so far, including those of the evidence
 	Wider    bool           // more agents read it than the evidence: only its figures may change
+	Shared   bool           // all agents of the project read it: evidence of one agent does not replace it
 }
 
 // Delta is one change of the stored procedures.
@@ -129,7 +130,8 @@ func delta(g *promote.Group, s promote.Candidate, known []Record, taken map[stri
 				out.Stats = k.Stats.Clone() // reports count these outcomes too, and outcomes without an episode
 			}
 			return out
-		case out.Action == Add && !k.Wider && !conditions.Disjoint(s.Conditions) && alike(procedure, s.Procedure):
+		case out.Action == Add && !k.Wider && (!k.Shared || len(out.Agents) > 1) &&
+			!conditions.Disjoint(s.Conditions) && alike(procedure, s.Procedure):
 			out.Action, out.Target, out.Why = Supersede, k.ID, "other steps or conditions of the same procedure"
 			out.Payload.Version = next(k.Payload.Version)
 			out.Payload.FailureModes = k.Payload.FailureModes

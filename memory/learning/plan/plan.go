@@ -43,6 +43,7 @@ type Record struct {
 	Evidence string // hash of its evidence
 	Stats    evidence.Stats
 	Wider    bool // more agents read it than the evidence: only its metrics may change
+	Shared   bool // all agents of the project read it: evidence of one agent does not replace it
 }
 
 // Skill is a stored procedure that plans may use as a node.
@@ -126,7 +127,8 @@ func delta(s promote.Candidate, known []Record, skills []Skill, taken map[string
 				out.Payload.InputsSchema = inputs // an erasure removed the examples
 			}
 			return out
-		case out.Action == Add && !k.Wider && !conditions.Disjoint(s.Conditions) && likeSteps(k.Payload, s.Procedure):
+		case out.Action == Add && !k.Wider && (!k.Shared || len(out.Agents) > 1) &&
+			!conditions.Disjoint(s.Conditions) && likeSteps(k.Payload, s.Procedure):
 			out.Action, out.Target, out.Why = Supersede, k.ID, "other steps or conditions of the same plan"
 			out.Payload.PlanID = k.Payload.PlanID
 			n, _ := strconv.Atoi(k.Payload.Version) // a version that is not a number counts as 0
