@@ -187,8 +187,8 @@ type entry struct {
 }
 
 // enterSQL adds attempts, and counts those that are new in their groups. Groups are locked in the order of their ids.
-// It skips an episode that has grown since it was read: the next run reads it. An attempt that has another outcome in the
-// grown episode is new evidence. One that is at another problem gets a place of its own, because the former row stays.
+// It skips an episode that has grown since it was read: the next run reads it. An attempt that has another outcome in
+// the grown episode is new evidence. One at another problem gets a place of its own, because the former row stays.
 const enterSQL = `
 	WITH given AS (
 		SELECT *

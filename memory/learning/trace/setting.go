@@ -31,7 +31,8 @@ func ContextValue(key, value string) string {
 		return value
 	}
 	number := value
-	if tool = strings.TrimRight(tool, "0123456789"); len(tool) < len(number) && strings.EqualFold(number[:len(tool)], tool) {
+	tool = strings.TrimRight(tool, "0123456789")
+	if len(tool) < len(number) && strings.EqualFold(number[:len(tool)], tool) {
 		number = strings.TrimLeft(number[len(tool):], " -/@")
 	}
 	if len(number) > 1 && (number[0] == 'v' || number[0] == 'V') {
@@ -48,7 +49,8 @@ func (a Attempt) Setting() map[string]string {
 	return SettingOf(a.Situation.Context, a.Problem, a.Situation.Failed)
 }
 
-// SettingOf returns a context, as its values are compared, with the form of a situation: of the values in the error, and of the call that failed.
+// SettingOf returns a context, as its values are compared, with the form of a situation: of the values in the error and
+// of the call that failed.
 func SettingOf(context map[string]string, problem signature.Signature, failed *Step) map[string]string {
 	out := make(map[string]string, len(context)+2)
 	for key, value := range context {
