@@ -2,16 +2,20 @@ package store_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/store/learning"
 )
 
@@ -138,4 +142,67 @@ func TestAnEpisodeThatGrowsAfterItWasRead(t *testing.T) {
 			require.Zero(t, w.indexed(sc), "it has not grown")
 		})
 	}
+}
+
+// An attempt that had failed when its episode was read has succeeded when the episode has grown, and one that was about
+// a task is about a problem. Both are new evidence.
+func TestTheAttemptsOfAGrownEpisode(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	sc := learning.Scope{Tenant: "t", Agent: w.p.Agent}
+	story := func(calls ...string) []byte {
+		payload := schema.EpisodicPayload{Kind: schema.TypeEpisodic, Outcome: schema.OutcomeFailure}
+		add := func(kind, ref, text string) {
+			payload.Timeline = append(payload.Timeline, schema.TimelineEvent{EventKind: kind, Ref: ref, Summary: text,
+				T: time.Date(2026, 1, 2, 3, len(payload.Timeline), 0, 0, time.UTC)})
+		}
+		add(ledger.KindUserInjected, "e", "user: Build the app")
+		for i, c := range calls {
+			cmd, problem, _ := strings.Cut(c, ": ")
+			ref := fmt.Sprint("r", i)
+			payload.ToolGraph = append(payload.ToolGraph, schema.ToolNode{ID: fmt.Sprint("c", i), Tool: "shell",
+				Args: json.RawMessage(fmt.Sprintf(`{"cmd":%q}`, cmd)), ResultRef: ref})
+			if problem == "" {
+				add(ledger.KindToolReturned, ref, "shell: ok")
+			} else {
+				add(ledger.KindToolFailed, ref, "shell failed: "+problem)
+			}
+		}
+		encoded, err := json.Marshal(payload)
+		require.NoError(t, err)
+		return encoded
+	}
+	const broken = "make: ld: cache mismatch in /home/a/.cache"
+	attempts := func() []string {
+		return testkit.Strings(t, w.owner, `
+			SELECT g.kind || ' ' || a.ok || ' ' || g.attempts
+			FROM learning_attempts a JOIN learning_groups g ON g.tenant = a.tenant AND g.id = a.group_id
+			ORDER BY 1`)
+	}
+	grow := func(m *schema.MemoryRecord, calls ...string) {
+		m.Payload = story(calls...)
+		require.Equal(t, schema.PutUpdated, w.putAll(*m)[0].Status)
+		require.Equal(t, 1, w.indexed(sc))
+		require.Zero(t, w.indexed(sc))
+	}
+	solved := episodeRecord()
+	solved.Payload = story(broken, "rm -rf /home/a/.cache")
+	w.putAll(solved)
+	require.Equal(t, 1, w.indexed(sc))
+	require.Equal(t, []string{"error false 1"}, attempts())
+	w.now = w.now.Add(time.Hour)
+	grow(&solved, broken, "rm -rf /home/a/.cache", "make")
+	require.Equal(t, []string{"error true 2"}, attempts())
+
+	task := episodeRecord()
+	task.Payload = story("ls")
+	w.putAll(task)
+	require.Equal(t, 1, w.indexed(sc))
+	require.Equal(t, []string{"error true 2", "intent false 1"}, attempts())
+	w.now = w.now.Add(time.Hour)
+	grow(&task, "ls", broken, "make clean")
+	require.Equal(t, []string{"error false 3", "error true 3", "intent false 1"}, attempts())
+	w.now = w.now.Add(time.Hour)
+	grow(&task, "ls", broken, "make clean", "ls -l")
+	require.Equal(t, []string{"error false 3", "error true 3", "intent false 1"}, attempts(), "nothing new")
 }

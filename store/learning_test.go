@@ -88,6 +88,7 @@ func TestEvidenceIsReadByIndex(t *testing.T) {
 					_, _, _, err := traced.Statements(ctx, same, tidying.Place{At: middle}, 100)
 					return err
 				}, 500},
+				"retired facts": {func() error { return second(traced.RetiredFacts(ctx, same)) }, 100},
 			} {
 				n, worst := rowsRead(t, traced, listen, c.run)
 				require.LessOrEqual(t, n, c.most, "%s\n%s", name, worst)

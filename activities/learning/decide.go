@@ -182,7 +182,8 @@ func procedures(g *promote.Group, sc learning.Scope, known []learning.Known, p e
 	[]promote.Refusal, error) {
 	records := make([]competence.Record, len(known))
 	for i, k := range known {
-		records[i] = competence.Record{ID: k.ID.String(), Evidence: k.Hash, Stats: k.Stats, Wider: k.WiderThan(sc)}
+		records[i] = competence.Record{ID: k.ID.String(), Evidence: k.Hash, Stats: k.Stats, Wider: k.WiderThan(sc),
+			Shared: k.Shared(sc)}
 		if err := json.Unmarshal(k.Payload, &records[i].Payload); err != nil {
 			return nil, nil, fmt.Errorf("procedure %s: %w", k.ID, err)
 		}
@@ -221,7 +222,8 @@ func plans(g *promote.Group, sc learning.Scope, known []learning.Known, skills [
 	[]learning.Delta, []promote.Refusal, error) {
 	records := make([]plan.Record, len(known))
 	for i, k := range known {
-		records[i] = plan.Record{ID: k.ID.String(), Evidence: k.Hash, Stats: k.Stats, Wider: k.WiderThan(sc)}
+		records[i] = plan.Record{ID: k.ID.String(), Evidence: k.Hash, Stats: k.Stats, Wider: k.WiderThan(sc),
+			Shared: k.Shared(sc)}
 		if err := json.Unmarshal(k.Payload, &records[i].Payload); err != nil {
 			return nil, nil, fmt.Errorf("plan %s: %w", k.ID, err)
 		}

@@ -45,7 +45,7 @@ func (a *Tidying) FindStatements(ctx context.Context, in Request) (Page, error) 
 	}
 	_, next, _, err := a.Store.Statements(ctx, in.scope(), tidying.Place{At: in.Until.Add(time.Minute), ID: uuid.Max},
 		1)
-	if err != nil || next.ID == uuid.Max || next.ID == at.ID && next.At.Equal(at.At) {
+	if err != nil || next.ID == uuid.Max || !next.After(at) {
 		return Page{Next: at}, step.Fail(err)
 	}
 	return Page{Read: 1, Groups: [][]string{{next.ID.String()}}, Next: next}, nil
@@ -94,6 +94,13 @@ func (a *Tidying) learn(ctx context.Context, in Request, model *readings, out *a
 			conditional[key] = append(conditional[key], &known[i])
 		}
 		learner.Know(k.Fact)
+	}
+	retired, err := a.Store.RetiredFacts(ctx, in.scope())
+	if err != nil {
+		return err
+	}
+	for _, r := range retired {
+		learner.Retire(r)
 	}
 	episodes := map[string]tidying.Statement{}
 	again := map[string][]string{} // evidence of conditional facts whose conditions were met

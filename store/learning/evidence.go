@@ -187,7 +187,8 @@ type entry struct {
 }
 
 // enterSQL adds attempts, and counts those that are new in their groups. Groups are locked in the order of their ids.
-// It skips an episode that has grown since it was read: the next run reads it.
+// It skips an episode that has grown since it was read: the next run reads it. An attempt that has another outcome in
+// the grown episode is new evidence. One at another problem gets a place of its own, because the former row stays.
 const enterSQL = `
 	WITH given AS (
 		SELECT *
@@ -202,11 +203,20 @@ const enterSQL = `
 		ORDER BY m.id
 		FOR SHARE OF m
 	), added AS (
-		INSERT INTO learning_attempts (tenant, memory_id, ordinal, group_id, ok, witnessed, at)
-		SELECT @tenant, g.memory_id, g.ordinal, g.group_id, g.ok, g.witnessed, g.at
+		INSERT INTO learning_attempts AS a (tenant, memory_id, ordinal, group_id, ok, witnessed, at)
+		SELECT @tenant, g.memory_id, CASE WHEN x.group_id <> g.group_id AND NOT EXISTS (
+				SELECT FROM learning_attempts y
+				WHERE y.tenant = @tenant AND y.memory_id = g.memory_id AND y.group_id = g.group_id AND y.ok = g.ok)
+			THEN g.ordinal + greatest(
+				(SELECT max(y.ordinal) FROM learning_attempts y WHERE y.tenant = @tenant AND y.memory_id = g.memory_id),
+				(SELECT max(y.ordinal) FROM given y WHERE y.memory_id = g.memory_id))
+			ELSE g.ordinal END, g.group_id, g.ok, g.witnessed, g.at
 		FROM given g
 			JOIN same s ON s.id = g.memory_id
-		ON CONFLICT DO NOTHING
+			LEFT JOIN learning_attempts x ON x.tenant = @tenant AND x.memory_id = g.memory_id AND x.ordinal = g.ordinal
+		ON CONFLICT (tenant, memory_id, ordinal) DO UPDATE
+		SET ok = excluded.ok, witnessed = excluded.witnessed, at = excluded.at
+		WHERE a.group_id = excluded.group_id AND (a.ok, a.witnessed) <> (excluded.ok, excluded.witnessed)
 		RETURNING group_id
 	), counted AS (
 		SELECT a.group_id, count(*) AS n, (SELECT min(g.kind) FROM given g WHERE g.group_id = a.group_id) AS kind

@@ -157,6 +157,11 @@ func (k Known) WiderThan(sc Scope) bool {
 	return k.Visibility == schema.VisibilityGlobal
 }
 
+// Shared reports whether all agents of the project may read the record, and the episodes of a scope.
+func (k Known) Shared(sc Scope) bool {
+	return sc.Agent == "" && k.Visibility == schema.VisibilityShared
+}
+
 const knownColumns = `l.memory_id AS id, l.kind, l.key, l.words, m.payload, l.evidence_hash AS hash, l.stats, l.tentative,
 	m.confidence, m.visibility, m.version, l.version AS row`
 

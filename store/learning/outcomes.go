@@ -2,6 +2,7 @@ package learning
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory/learning/evidence"
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/commit"
 	"github.com/mneme/mneme/store/pg"
 )
@@ -52,12 +54,76 @@ func tally(ctx context.Context, c *commit.Change, id string, d Delta) (evidence.
 	if err != nil {
 		return evidence.Stats{}, err
 	}
+	return counted(d, before, reported), nil
+}
+
+// foresee returns what tally will return for a delta, before the record of the delta is written. It locks nothing,
+// because a memory is locked before its figures. A report that is stored in between is in the record after the next
+// run.
+func foresee(ctx context.Context, c *commit.Change, d Delta) (evidence.Stats, error) {
+	target := uuid.Nil.String()
+	if d.Action == Update {
+		target = d.Target
+	}
+	before, err := commit.Values[evidence.Stats](ctx, c.Tx, `
+		SELECT stats FROM learned WHERE tenant = @tenant AND memory_id = @id`,
+		pg.Args{"tenant": c.Tenant, "id": target})
+	if err != nil {
+		return evidence.Stats{}, err
+	}
+	// As tally moves them: a report of the record itself takes precedence over one of an episode.
+	reported, err := commit.Rows[evidence.Outcome](ctx, c.Tx, `
+		SELECT agent, session, episode, context, ok, idle, at
+		FROM (
+			SELECT DISTINCT ON (o.advice_id, o.used) o.advice_id, o.used, o.agent_id AS agent, o.session, '' AS episode,
+				o.context, coalesce(o.ok, false) AS ok, o.ok IS NULL AS idle, o.at
+			FROM outcome_reports o
+			WHERE o.tenant = @tenant AND (o.memory_id = @target
+				OR o.memory_id = ANY(@episodes::uuid[]) AND o.problem = @problem)
+			ORDER BY o.advice_id, o.used, o.memory_id = @target DESC, o.ok NULLS LAST, o.memory_id) x
+		ORDER BY at, advice_id, used`, pg.Args{"tenant": c.Tenant, "target": target,
+		"problem": evidence.ProblemHash(d.Key), "episodes": helped(d.Outcomes)})
+	if err != nil {
+		return evidence.Stats{}, err
+	}
+	return counted(d, before, reported), nil
+}
+
+// counted counts the outcomes in a delta's evidence and the reported ones. before has the stats of an updated record.
+func counted(d Delta, before []evidence.Stats, reported []evidence.Outcome) evidence.Stats {
 	out := evidence.Tally(d.Outcomes, reported)
 	if len(before) == 1 && d.Action == Update && before[0].All.Trials() > out.All.Trials() {
 		// Outcomes that are too old to be read have no weight in out, but stay in its counts.
 		out.All.Successes, out.All.Failures = before[0].All.Successes, before[0].All.Failures
 	}
-	return out, nil
+	return out
+}
+
+// figuresOf are the members of payloads with the outcomes of a record.
+var figuresOf = map[schema.MemoryType]string{
+	schema.TypeCompetence: "performance",
+	schema.TypePlanGraph:  "metrics",
+}
+
+// withFigures returns the payload of a procedure or a plan with the outcomes of a track.
+func withFigures(kind schema.MemoryType, payload json.RawMessage, t evidence.Track) (json.RawMessage, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(payload, &members); err != nil {
+		return nil, fmt.Errorf("payload: %w", err)
+	}
+	var p schema.Performance
+	if raw, ok := members[figuresOf[kind]]; ok {
+		if err := json.Unmarshal(raw, &p); err != nil {
+			return nil, fmt.Errorf("performance: %w", err)
+		}
+	}
+	t.Fill(&p)
+	encoded, err := json.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("performance: %w", err)
+	}
+	members[figuresOf[kind]] = encoded
+	return json.Marshal(members)
 }
 
 // helped returns the episodes that show that a solution helped.

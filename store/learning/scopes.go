@@ -71,7 +71,8 @@ const scopesSQL = `
 				AND g.attempts > g.plans AND g.attempts >= @least AND g.kind = 'intent') AS due
 	FROM page p
 		LEFT JOIN learning_watermarks w ON w.tenant = @tenant AND w.project = p.project AND w.scope = p.scope
-			AND w.agent_id = p.agent AND w.workflow = '` + Indexing + `'`
+			AND w.agent_id = p.agent AND w.workflow = '` + Indexing + `'
+	ORDER BY p.project, p.scope, p.agent`
 
 // ScopePage is a page of the scopes of a tenant.
 type ScopePage struct {

@@ -250,10 +250,21 @@ func (w *writing) delta(ctx context.Context, d Delta, there []uuid.UUID) error {
 			return nil
 		}
 	}
-	switch {
-	case w.in.Policy.MutationsFrozen():
+	if w.in.Policy.MutationsFrozen() {
 		w.out.Refused["mutations_frozen"]++
 		return nil
+	}
+	if len(d.Outcomes) > 0 { // drafts of earlier program versions have none
+		stats, err := foresee(ctx, w.Change, d)
+		if err != nil {
+			return err
+		}
+		if d.Payload, err = withFigures(w.in.Kind, d.Payload, stats.All); err != nil {
+			return err
+		}
+		d.Confidence = stats.All.Chance()
+	}
+	switch {
 	case d.Action == Add:
 		return w.add(ctx, d, needed)
 	case d.Action == Update:

@@ -5,6 +5,8 @@
 package tidying
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -48,6 +50,11 @@ func (s Scope) args(more pg.Args) pg.Args {
 type Place struct {
 	At time.Time `json:"at"`
 	ID uuid.UUID `json:"id"`
+}
+
+// After reports whether a place comes after another.
+func (p Place) After(o Place) bool {
+	return cmp.Or(p.At.Compare(o.At), bytes.Compare(p.ID[:], o.ID[:])) > 0
 }
 
 // WatermarkOf returns how far a workflow has read a scope; the zero Place if it has not begun.

@@ -92,6 +92,49 @@ func (t *Tidying) KnownFacts(ctx context.Context, s Scope) ([]Known, error) {
 	return out, nil
 }
 
+// MaxRetired is the number of the last retired facts that one run reads.
+const MaxRetired = 1_000
+
+// retiredPage lists the superseded and retracted facts of a scope, last changed first. Its index is memories_retired.
+const retiredPage = `
+	SELECT m.content, m.who, m.validity, m.conditions, m.valid_from, m.valid_until,
+		coalesce(m.superseded_at, m.updated_at) AS at,
+		(SELECT s.occurred_at FROM memories s WHERE s.tenant = @tenant AND s.id = m.superseded_by) AS until
+	FROM memories m
+	WHERE ` + inScope + ` AND m.type = 'semantic' AND m.status IN ('superseded', 'retracted') AND m.deleted_at IS NULL
+		AND m.world_id IS NULL AND NOT m.tags @> '{summary}'
+	ORDER BY m.updated_at DESC, m.id DESC
+	LIMIT @limit`
+
+// RetiredFacts returns the facts of a scope that were superseded or retracted last.
+func (t *Tidying) RetiredFacts(ctx context.Context, s Scope) (out []facts.Retired, err error) {
+	err = t.Read(ctx, s.Tenant, func(tx pgx.Tx) error {
+		rows, err := commit.Rows[struct {
+			Content    string
+			Who        string
+			Validity   schema.ValidityMode
+			Conditions json.RawMessage
+			ValidFrom  *time.Time
+			ValidUntil *time.Time
+			At         time.Time
+			Until      *time.Time
+		}](ctx, tx, retiredPage, s.args(pg.Args{"limit": MaxRetired}))
+		for _, r := range rows {
+			retired := facts.Retired{Text: r.Content, Who: r.Who, At: r.At, Conditions: conditionsOf(schema.Validity{
+				Mode: r.Validity, Conditions: r.Conditions, Start: r.ValidFrom, End: r.ValidUntil})}
+			if r.Until != nil {
+				retired.Until = *r.Until
+			}
+			out = append(out, retired)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read retired facts: %w", err)
+	}
+	return out, nil
+}
+
 // conditionsOf returns the conditions of a validity in the form that the rules compare.
 func conditionsOf(v schema.Validity) promote.Conditions {
 	var out promote.Conditions
@@ -173,7 +216,7 @@ func (t *Tidying) Statements(ctx context.Context, s Scope, before Place, limit i
 					continue
 				}
 				said = append(said, Statement{Version: r.Version, owner: r.owned, Observation: facts.Observation{
-					ID: r.ID.String(), Text: text, Who: who, Context: where, At: e.T,
+					ID: r.ID.String(), Text: text, Who: who, Context: where, At: e.T, Stored: r.At,
 					Source: trace.Source{Agent: r.AgentID, Session: r.Session, Origin: who, Trust: r.SourceTrust}}})
 			}
 		}

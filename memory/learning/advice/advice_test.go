@@ -130,3 +130,26 @@ func TestOrderOfCandidatesDoesNotMatter(t *testing.T) {
 		}
 	})
 }
+
+// A procedure that was learned where agents said "1.26.8" and "linux" is for an agent that says "go1.26.8" and "Linux",
+// and so are its outcomes.
+func TestVersionsAreComparedByMeaning(t *testing.T) {
+	for _, said := range []map[string]string{{"os": "Linux", "go_version": "go1.26.8"},
+		{"os": "linux", "go_version": "1.26.8"}} {
+		for _, stored := range []string{`{"os":"linux","go_version":["1.26.8"]}`, `{"os":"Linux","go_version":"go1.26.8"}`} {
+			c := fix("p", "ld: cache mismatch", stored, "clear", worked(true, true, true))
+			c.Competence.Recipe = append(c.Competence.Recipe, schema.Step{Step: "vet", Tool: "vet",
+				Conditions: json.RawMessage(stored)})
+			got := advice.Advise(advice.Situation{Error: "ld: cache mismatch in /a/b", Context: said},
+				[]advice.Candidate{c})
+			require.NotNil(t, got.Best, "%v %s", said, stored)
+			require.Empty(t, got.Best.Unknown)
+			require.Len(t, got.Best.Steps, 2)
+		}
+		var s evidence.Stats
+		s.ObserveIn(map[string]string{"go_version": "go1.26.8"}, false, time.Unix(0, 0))
+		s.ObserveIn(map[string]string{"go_version": "1.26.8"}, false, time.Unix(0, 0))
+		require.Len(t, s.In, 1)
+		require.InDelta(t, s.ChanceIn(map[string]string{"go_version": "v1.26.8"}), s.ChanceIn(said), 1e-9)
+	}
+}

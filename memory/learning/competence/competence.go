@@ -42,6 +42,7 @@ type Record struct {
 	Evidence string         // hash of its evidence
 	Stats    evidence.Stats // of all outcomes so far, including those of the evidence
 	Wider    bool           // more agents read it than the evidence: only its figures may change
+	Shared   bool           // all agents of the project read it: evidence of one agent does not replace it
 }
 
 // Delta is one change of the stored procedures.
@@ -129,7 +130,8 @@ func delta(g *promote.Group, s promote.Candidate, known []Record, taken map[stri
 				out.Stats = k.Stats.Clone() // reports count these outcomes too, and outcomes without an episode
 			}
 			return out
-		case out.Action == Add && !k.Wider && !conditions.Disjoint(s.Conditions) && alike(procedure, s.Procedure):
+		case out.Action == Add && !k.Wider && (!k.Shared || len(out.Agents) > 1) &&
+			!conditions.Disjoint(s.Conditions) && alike(procedure, s.Procedure):
 			out.Action, out.Target, out.Why = Supersede, k.ID, "other steps or conditions of the same procedure"
 			out.Payload.Version = next(k.Payload.Version)
 			out.Payload.FailureModes = k.Payload.FailureModes
@@ -168,7 +170,7 @@ func stats(s promote.Candidate) evidence.Stats {
 }
 
 // Situation returns the name of the situation for which outcomes are counted separately: the operating system.
-func Situation(context map[string]string) string { return context["os"] }
+func Situation(context map[string]string) string { return trace.ContextValue("os", context["os"]) }
 
 // conditionsOf returns the conditions of the trigger for the solution's problem.
 func conditionsOf(p schema.CompetencePayload, s promote.Candidate) promote.Conditions {
@@ -194,7 +196,7 @@ func Conditions(raw json.RawMessage) promote.Conditions {
 			list = []any{v}
 		}
 		for _, e := range list {
-			out[key] = append(out[key], fmt.Sprint(e))
+			out[key] = append(out[key], trace.ContextValue(key, fmt.Sprint(e)))
 		}
 		slices.Sort(out[key])
 	}
@@ -417,15 +419,8 @@ func union(list, more []string, limit int) []string {
 }
 
 func performance(t evidence.Track, attempts []trace.Attempt) *schema.Performance {
-	out := &schema.Performance{SuccessCount: t.Successes, FailureCount: t.Failures}
-	if n := float64(t.Successes + t.Failures); n > 0 {
-		good, bad := float64(t.Successes)/n, float64(t.Failures)/n
-		out.SuccessRate, out.FailureRate = &good, &bad
-	}
-	if !t.LastAt.IsZero() {
-		last := t.LastAt.UTC()
-		out.LastUsedAt = &last
-	}
+	out := &schema.Performance{}
+	t.Fill(out)
 	total, n := 0.0, 0
 	for _, a := range attempts {
 		took := 0.0

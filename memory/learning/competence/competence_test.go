@@ -161,3 +161,22 @@ func TestUpdatesKeepKnownOutcomes(t *testing.T) {
 		}
 	})
 }
+
+// The sessions of one agent do not change what all agents follow. The agent gets a procedure of its own.
+func TestOneAgentDoesNotReplaceASharedProcedure(t *testing.T) {
+	shared := record("r", learn(t, nil, clears(0, 3, "linux")...)[0])
+	shared.Shared = true
+	attempts := clears(0, 6, "linux")
+	for i := 10; i < 14; i++ {
+		a := attempt(i, "failure", "macos", rm(i), "make")
+		a.Checked, a.At = false, start // before the successes: the repair still works
+		attempts = append(attempts, a)
+	}
+	got := learn(t, []competence.Record{shared}, attempts...)
+	require.Len(t, got, 1)
+	require.Equal(t, []any{competence.Add, "", "1"}, []any{got[0].Action, got[0].Target, got[0].Payload.Version})
+	require.Equal(t, []string{"a"}, got[0].Agents)
+	attempts[2].Source.Agent = "b"
+	got = learn(t, []competence.Record{shared}, attempts...)
+	require.Equal(t, []any{competence.Supersede, "r"}, []any{got[0].Action, got[0].Target})
+}

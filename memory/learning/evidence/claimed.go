@@ -36,3 +36,16 @@ func Claimed(p *schema.Performance) Stats {
 	}
 	return out
 }
+
+// Fill sets the outcomes in a record's performance to those of the track.
+func (t Track) Fill(p *schema.Performance) {
+	p.SuccessCount, p.FailureCount, p.SuccessRate, p.FailureRate = t.Successes, t.Failures, nil, nil
+	if n := float64(t.Successes + t.Failures); n > 0 {
+		good, bad := float64(t.Successes)/n, float64(t.Failures)/n
+		p.SuccessRate, p.FailureRate = &good, &bad
+	}
+	if !t.LastAt.IsZero() {
+		last := t.LastAt.UTC()
+		p.LastUsedAt = &last
+	}
+}

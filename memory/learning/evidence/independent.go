@@ -95,6 +95,34 @@ func Independent(attempts []trace.Attempt, p Policy) Count {
 	return out
 }
 
+// Against returns the failed attempts that count: those that the ledger witnessed and, of the accounts of one origin,
+// the first. An account of a session that the ledger witnessed, in an attempt of either list, does not count.
+func Against(failed, others []trace.Attempt, p Policy) []trace.Attempt {
+	sessions, origins := map[string]bool{}, map[string]bool{}
+	session := func(a trace.Attempt) string { return a.Source.Agent + "\x00" + cmp.Or(a.Source.Session, a.Episode) }
+	for _, a := range slices.Concat(failed, others) {
+		if a.Source.Witnessed {
+			sessions[session(a)] = true
+		}
+	}
+	ordered := slices.SortedStableFunc(slices.Values(failed), func(a, b trace.Attempt) int {
+		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
+	})
+	return slices.DeleteFunc(ordered, func(a trace.Attempt) bool {
+		origin := cmp.Or(a.Source.Origin, a.Source.Agent)
+		switch {
+		case !(a.Source.Trust >= p.MinTrust): // negated so that NaN counts as low
+			return true
+		case a.Source.Witnessed:
+			return false
+		case sessions[session(a)] || origins[origin]:
+			return true
+		}
+		origins[origin] = true
+		return false
+	})
+}
+
 // sourceOrder puts witnessed attempts before accounts.
 func sourceOrder(a trace.Attempt) int {
 	if a.Source.Witnessed {

@@ -34,6 +34,7 @@ type Stats struct {
 }
 
 func situation(key, value string) string {
+	value = trace.ContextValue(key, value)
 	if key == system {
 		return value
 	}

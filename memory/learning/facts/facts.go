@@ -34,6 +34,7 @@ type Observation struct {
 	Source  trace.Source
 	Context map[string]string // of the session: project_kind, os and so on
 	At      time.Time
+	Stored  time.Time // when the session was stored
 }
 
 // Fact is a stored fact.
@@ -47,6 +48,15 @@ type Fact struct {
 	Sources    int // distinct sources
 	At         time.Time
 	Pinned     bool
+}
+
+// Retired is a fact that was superseded or retracted.
+type Retired struct {
+	Text       string
+	Who        string
+	Conditions promote.Conditions
+	Until      time.Time // when what superseded it was said; zero: not known
+	At         time.Time // when it was superseded or retracted
 }
 
 // Action is the kind of an update.
@@ -90,8 +100,9 @@ type statement struct {
 	trust    float64
 	last     time.Time
 	first    time.Time
-	rivals   []int // statements that contradict it
-	likes    []int // statements with another value for the same thing, which may both be true
+	retired  []Retired // stored facts with this statement that no longer hold
+	rivals   []int     // statements that contradict it
+	likes    []int     // statements with another value for the same thing, which may both be true
 }
 
 // Learner collects observations and returns the updates that follow from them. It keeps equal statements once. The zero
@@ -111,11 +122,27 @@ func (l *Learner) Know(f Fact) {
 	}
 }
 
+// Retire adds a fact that was superseded or retracted, after all stored facts. Observations that were made or stored
+// before that do not count: they must not bring back what was corrected or taken back.
+func (l *Learner) Retire(r Retired) {
+	if s := l.at(r.Text, r.Who, r.Conditions, false); s != nil && s.fact == nil {
+		s.retired = append(s.retired, r)
+	}
+}
+
+// before reports whether an observation was made or stored before a fact was retired.
+func (r Retired) before(o Observation) bool {
+	return !o.At.After(r.Until) || !o.Stored.IsZero() && !o.Stored.After(r.At)
+}
+
 // Add adds an observation. It reports whether the observation has a statement that can be compared.
 func (l *Learner) Add(o Observation) bool {
 	s := l.at(o.Text, o.Who, nil, true)
 	if s == nil {
 		return false
+	}
+	if slices.ContainsFunc(s.retired, func(r Retired) bool { return r.before(o) }) {
+		return true
 	}
 	source, session := cmp.Or(o.Who, o.Source.Origin, o.Source.Agent), cmp.Or(o.Source.Session, o.ID)
 	s.sources[source], s.sessions[session] = true, true
@@ -250,16 +277,21 @@ func (l *Learner) near(frames []frame.Frame) []int {
 	return out[:min(len(out), maxCompared)]
 }
 
-// weight returns the weight of the evidence for a statement: trust × support. Support is (n+1)/(n+2) for n sources.
-// Sessions add only a little, because a person who repeats a statement is still one source.
+// weight returns the weight of the evidence for a statement. Sessions add only a little, because a person who repeats a
+// statement is still one source.
 func (s *statement) weight() float64 {
+	return s.support() * (1 + 0.1*float64(min(len(s.sessions), 5)))
+}
+
+// support returns the weight without that of sessions: trust × (n+1)/(n+2) for n sources.
+func (s *statement) support() float64 {
 	trust, sources := s.trust, len(s.sources)
 	if s.fact != nil {
 		trust = max(trust, s.fact.Trust*memory.ClampUnit(s.fact.Confidence))
 		sources = max(sources, s.fact.Sources)
 	}
 	n := float64(sources)
-	return memory.ClampUnit(trust) * (n + 1) / (n + 2) * (1 + 0.1*float64(min(len(s.sessions), 5)))
+	return memory.ClampUnit(trust) * (n + 1) / (n + 2)
 }
 
 // recurs reports whether a statement was made in enough sessions and by enough sources to count.
@@ -352,10 +384,13 @@ func (s *statement) against(o *statement) Update {
 		return u
 	}
 	later := s.first.After(o.last) && (o.fact == nil || s.first.After(o.fact.At))
+	earlier := (len(o.seen) == 0 || o.first.After(s.last)) && (o.fact == nil || o.fact.At.After(s.last))
 	relation, _ := change.Best(o.frames, s.frames)
 	back, _ := change.Best(s.frames, o.frames)
 	var out Update
 	switch {
+	case earlier && back.Certainty >= change.Likely && o.support()*outweighs >= s.support():
+		return Update{} // the other one was said later, in words that change it; repetition does not outweigh that
 	case later && relation.Certainty >= change.Likely && s.weight()*outweighs >= o.weight():
 		out = s.update(Replace, o.fact, "said later, in words that change it")
 	case s.weight() >= outweighs*o.weight():

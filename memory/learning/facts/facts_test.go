@@ -141,9 +141,53 @@ func TestLaterValueReplacesEarlier(t *testing.T) {
 	require.Equal(t, facts.Contest, got[0].Action)
 }
 
+// A correction stays, although earlier sessions said the opposite more often.
+func TestEarlierStatementsDoNotUndoACorrection(t *testing.T) {
+	for _, c := range [][2]string{{"I live in Lyon", "I moved from Lyon to Oslo"},
+		{"My editor is Vim", "My editor is Emacs now"}, {"I like tabs", "I no longer like tabs"}} {
+		fact := facts.Fact{ID: "f", Text: c[1], Who: "ana", Confidence: 0.9, Trust: 0.9, Sources: 1,
+			At: time.Unix(100*3600, 0)}
+		var seen []facts.Observation
+		for i := range 6 {
+			seen = append(seen, said(i, "ana", c[0], ""))
+		}
+		require.Empty(t, learn([]facts.Fact{fact}, seen...), c)
+		require.Empty(t, learn([]facts.Fact{fact}, append(seen, said(100, "ana", c[1], ""))...), c)
+		fact.At = time.Unix(3*3600, 0)
+		require.Len(t, learn([]facts.Fact{fact}, seen...), 1, "it was said before and after")
+	}
+}
+
+// What was superseded or retracted counts again only if it is said again.
+func TestRetiredFactIsNotLearnedFromEarlierSessions(t *testing.T) {
+	at := func(n int) time.Time { return time.Unix(int64(n)*3600, 0) }
+	learned := func(r facts.Retired, known []facts.Fact, hours ...int) int {
+		var l facts.Learner
+		for _, f := range known {
+			l.Know(f)
+		}
+		l.Retire(r)
+		for _, n := range hours {
+			o := said(n, "ana", "I like tabs", "")
+			o.Stored = o.At
+			require.True(t, l.Add(o))
+		}
+		return len(l.Updates())
+	}
+	retracted := facts.Retired{Text: "Ana likes tabs", Who: "ana", At: at(10)}
+	require.Zero(t, learned(retracted, nil, 1, 2, 3, 10))
+	require.Zero(t, learned(retracted, nil, 1, 2, 11), "once is not enough")
+	require.Equal(t, 1, learned(retracted, nil, 1, 2, 11, 12))
+	superseded := facts.Retired{Text: "Ana likes tabs", Who: "ana", Until: at(20), At: at(5)}
+	require.Zero(t, learned(superseded, nil, 6, 7, 8), "said before the correction and stored after it")
+	require.Equal(t, 1, learned(superseded, nil, 21, 22))
+	live := []facts.Fact{{ID: "f", Text: "Ana likes tabs", Who: "ana", Confidence: 0.8, Trust: 0.9, Sources: 1}}
+	require.Equal(t, 1, learned(retracted, live, 1, 2), "a duplicate was superseded by a fact that holds")
+}
+
 func TestRepeatedSourceDoesNotOutweighSeveral(t *testing.T) {
 	known := []facts.Fact{{ID: "f", Text: "The staging server is in Berlin", Confidence: 0.9, Trust: 0.9, Sources: 5,
-		At: time.Unix(1e9, 0)}}
+		At: time.Unix(30*3600, 0)}}
 	var seen []facts.Observation
 	for i := range 50 {
 		seen = append(seen, said(i, "bot", "The staging server is in Paris", ""))

@@ -43,6 +43,7 @@ type Record struct {
 	Evidence string // hash of its evidence
 	Stats    evidence.Stats
 	Wider    bool // more agents read it than the evidence: only its metrics may change
+	Shared   bool // all agents of the project read it: evidence of one agent does not replace it
 }
 
 // Skill is a stored procedure that plans may use as a node.
@@ -126,7 +127,8 @@ func delta(s promote.Candidate, known []Record, skills []Skill, taken map[string
 				out.Payload.InputsSchema = inputs // an erasure removed the examples
 			}
 			return out
-		case out.Action == Add && !k.Wider && !conditions.Disjoint(s.Conditions) && likeSteps(k.Payload, s.Procedure):
+		case out.Action == Add && !k.Wider && (!k.Shared || len(out.Agents) > 1) &&
+			!conditions.Disjoint(s.Conditions) && likeSteps(k.Payload, s.Procedure):
 			out.Action, out.Target, out.Why = Supersede, k.ID, "other steps or conditions of the same plan"
 			out.Payload.PlanID = k.Payload.PlanID
 			n, _ := strconv.Atoi(k.Payload.Version) // a version that is not a number counts as 0
@@ -197,7 +199,7 @@ func ConditionsOf(p schema.PlanGraphPayload) promote.Conditions {
 				if out == nil {
 					out = promote.Conditions{}
 				}
-				out[key] = append(out[key], fmt.Sprint(e))
+				out[key] = append(out[key], trace.ContextValue(key, fmt.Sprint(e)))
 			}
 			slices.Sort(out[key])
 		}
@@ -457,14 +459,8 @@ func stepOf(from string) (int, bool) {
 }
 
 func metrics(t evidence.Track, attempts []trace.Attempt) *schema.Performance {
-	out := &schema.Performance{SuccessCount: t.Successes, FailureCount: t.Failures}
-	n := float64(t.Successes + t.Failures)
-	good, bad := float64(t.Successes)/n, float64(t.Failures)/n
-	out.SuccessRate, out.FailureRate = &good, &bad
-	if !t.LastAt.IsZero() {
-		last := t.LastAt.UTC()
-		out.LastUsedAt = &last
-	}
+	out := &schema.Performance{}
+	t.Fill(out)
 	total, timed := 0.0, 0
 	for _, a := range attempts {
 		if took := latency(a); took > 0 {

@@ -201,3 +201,18 @@ func TestParallelEdgesDoNotLoop(t *testing.T) {
 	_, err = plan.Order(p)
 	require.ErrorIs(t, err, plan.ErrCycle)
 }
+
+// The sessions of one agent do not change the plan that all agents follow.
+func TestOneAgentDoesNotReplaceASharedPlan(t *testing.T) {
+	first := learn(t, nil, nil, projects(pythonProject, 0, 3)...)[0]
+	known := []plan.Record{{ID: "r", Payload: first.Payload, Evidence: first.Hash, Shared: true}}
+	changed := projects(pythonProject, 10, 14)
+	for i := range changed {
+		changed[i].Steps[3] = shell("4", "tox run")
+	}
+	got := learn(t, known, nil, changed...)[0]
+	require.Equal(t, []any{plan.Add, ""}, []any{got.Action, got.Target})
+	changed[1].Source.Agent = "another"
+	got = learn(t, known, nil, changed...)[0]
+	require.Equal(t, []any{plan.Supersede, "r"}, []any{got.Action, got.Target})
+}

@@ -115,10 +115,11 @@ func judge(g *Group, own, others []trace.Attempt, p evidence.Policy) (Candidate,
 	}
 	var against []trace.Attempt
 	for _, a := range g.Failures {
-		if a.Source.Trust >= p.MinTrust && procedure.Replay(a) {
+		if procedure.Replay(a) {
 			against = append(against, a)
 		}
 	}
+	against = evidence.Against(against, own, p)
 	out := Candidate{Key: g.Key, Procedure: procedure, Attempts: counted, Count: count}
 	// Failures before the first success may be from before a change, so they are no evidence for conditions.
 	since := slices.DeleteFunc(slices.Clone(against), func(a trace.Attempt) bool { return a.At.Before(counted[0].At) })

@@ -246,3 +246,30 @@ func TestAttemptsOfOneTimeHaveNoOrder(t *testing.T) {
 	require.Len(t, got, 1)
 	require.Equal(t, promote.Conditions{"os": {"linux"}}, got[0].Conditions)
 }
+
+// Failures that one origin reports afterwards count once, as its successes do: no one can take a procedure from the
+// others by repeating that it failed. Failures that the ledger witnessed all count.
+func TestAccountsOfFailuresCountOnce(t *testing.T) {
+	successes := []trace.Attempt{attempt(1, "success", on("linux"), rm(1), "make"),
+		attempt(2, "success", on("linux"), rm(2), "make"), attempt(3, "success", on("linux"), rm(3), "make"),
+		attempt(4, "success", on("linux"), rm(4), "make")}
+	failures := func(witnessed bool) (out []trace.Attempt) {
+		for n := 10; n < 20; n++ {
+			a := attempt(n, "failure", on("linux"), rm(n), "make")
+			a.Source.Agent, a.Source.Origin, a.Source.Witnessed = fmt.Sprint("x", n), "import:evil", witnessed
+			out = append(out, a)
+		}
+		own := attempt(3, "failure", on("linux"), rm(3), "make") // an account of a session that the ledger has
+		own.ID, own.Source.Witnessed, own.Source.Origin = "ep30#1", false, "import:other"
+		return append(out, own)
+	}
+	got, refused := promote.Solutions(group(append(successes, failures(false)...)...), evidence.Default())
+	require.Empty(t, refused)
+	require.Len(t, got, 1)
+	require.Len(t, got[0].Against, 1)
+	require.Empty(t, got[0].Conditions)
+	got, refused = promote.Solutions(group(append(successes, failures(true)...)...), evidence.Default())
+	require.Empty(t, got)
+	require.Len(t, refused, 1)
+	require.Equal(t, promote.OftenFails, refused[0].Reason)
+}
