@@ -12,7 +12,6 @@ import (
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/commit"
 	"github.com/mneme/mneme/store/pg"
-	"github.com/mneme/mneme/store/read"
 )
 
 // The format of Export: one JSON object a line.
@@ -220,7 +219,7 @@ func exportLines(ctx context.Context, tx pgx.Tx, shown condition, where string, 
 	lines, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (ExportLine, error) {
 		line := ExportLine{Kind: LineMemory, Record: &schema.MemoryRecord{}}
 		m := line.Record
-		err := commit.ScanRecordAnd(row, m, &m.AuditLog, &line.Columns, &line.Provenance, &line.Relations, &line.Claims,
+		err := commit.ScanRecordAnd(row, m, &line.Columns, &line.Provenance, &line.Relations, &line.Claims,
 			&line.Hints, &line.Entities, &line.Edges, &line.Artifacts)
 		if err != nil {
 			return line, err
@@ -247,21 +246,19 @@ func exportLines(ctx context.Context, tx pgx.Tx, shown condition, where string, 
 // exportSQL selects a record, followed by the other fields of a memory's line in the order in which exportLines
 // scans them. The caller appends conditions.
 func exportSQL(shown condition) string {
-	log, reason := read.AuditLog("", false), ""
+	reason := ""
 	if shown != nil {
-		log = read.AuditLogFor(shown)
 		reason = ` || CASE WHEN EXISTS (
 			SELECT FROM memories o
 			WHERE o.tenant = r.tenant AND o.id = r.target_id AND NOT ` + shown("o") + `)
 			THEN '{"reason": ""}'::jsonb ELSE '{}' END`
 	}
 	record := strings.Replace(commit.RecordColumns, commit.PlaceOfReason, reason, 1) // its relations have reasons too
-	return strings.NewReplacer("/*record*/", record, "/*log*/", log, "/*reason*/", reason).Replace(exportTemplate)
+	return strings.NewReplacer("/*record*/", record, "/*reason*/", reason).Replace(exportTemplate)
 }
 
 const exportTemplate = `
 	SELECT /*record*/,
-		/*log*/ AS audit_log,
 		to_jsonb(m) - ` + derivedColumns + ` AS columns,
 		coalesce((
 			SELECT jsonb_agg(to_jsonb(v) - '{tenant,memory_id}'::text[] ORDER BY v.position)
