@@ -220,7 +220,7 @@ func exportLines(ctx context.Context, tx pgx.Tx, shown condition, where string, 
 		line := ExportLine{Kind: LineMemory, Record: &schema.MemoryRecord{}}
 		m := line.Record
 		err := commit.ScanRecordAnd(row, m, &line.Columns, &line.Provenance, &line.Relations, &line.Claims,
-			&line.Hints, &line.Entities, &line.Edges, &line.Artifacts)
+			&line.Hints, &line.Entities, &line.Edges, &line.Artifacts, &line.SourceKind)
 		if err != nil {
 			return line, err
 		}
@@ -304,7 +304,11 @@ const exportTemplate = `
 		coalesce((
 			SELECT jsonb_agg('sha256:' || encode(x.sha256, 'hex') ORDER BY x.sha256)
 			FROM memory_artifacts x
-			WHERE x.tenant = m.tenant AND x.memory_id = m.id), '[]') AS artifacts
+			WHERE x.tenant = m.tenant AND x.memory_id = m.id), '[]') AS artifacts,
+		CASE WHEN m.erased_at IS NULL THEN coalesce(
+			(SELECT k.source_kind FROM memory_source_kinds k WHERE k.tenant = m.tenant AND k.memory_id = m.id),
+			(SELECT k.source_kind FROM memory_candidates k WHERE k.tenant = m.tenant AND k.id = m.id),
+			'') ELSE '' END AS source_kind
 	` + commit.RecordTables + `
 	WHERE `
 
