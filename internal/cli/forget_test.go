@@ -131,6 +131,8 @@ func TestForgetResume(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 2}, []int{half.Receipt.Forgotten, half.Receipt.Remaining})
 
+	require.Contains(t, c.run("forget", "confirm", preview.RunID, "--token", preview.ConfirmToken).is(app.ExitFailure).err,
+		"`mneme forget resume "+preview.RunID+"` continues it")
 	c.run("forget", "resume", preview.RunID, "--agent", "stranger").is(app.ExitNotFound)
 	var r schema.ForgetReceipt
 	c.run("forget", "resume", preview.RunID, "--json").is(app.ExitOK).json(&r)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
 
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
@@ -105,6 +106,10 @@ func endOfForget(ctx context.Context, a *app.App, c client.Client, status schema
 		var err error
 		a.Interrupted = "the run continues: " + status.WorkflowID
 		if receipt, err = followForget(ctx, a, c, c.GetWorkflow(ctx, status.WorkflowID, ""), id); err != nil {
+			var ended *temporal.WorkflowExecutionError
+			if errors.As(err, &ended) {
+				err = fmt.Errorf("%w; `mneme forget resume %s` continues it", err, id)
+			}
 			return err
 		}
 	}
