@@ -81,6 +81,13 @@ func (x ExportSelection) isWhole() bool {
 		f.MaxSensitivity == "" && f.Narrowed("m", pg.Args{}) == ""
 }
 
+// isLimited reports whether the selection is limited to some memories of its agents or of its user.
+func (x ExportSelection) isLimited() bool {
+	f := x.Filter
+	return f.Principal.Project != "" || f.Principal.EffectiveScope() != pg.UserScope(f.Principal) ||
+		f.MaxSensitivity != "" || f.Narrowed("m", pg.Args{}) != ""
+}
+
 // exportPage is the number of memories that an export reads at a time.
 const exportPage = 200
 
@@ -362,15 +369,16 @@ type storedArtifact struct {
 	Sum []byte
 }
 
-// nextArtifact reads the next artifact after a key: one that a selected memory refers to, or an unreferenced one of
-// a selected agent or user. It reads one at a time, because artifacts may be large.
+// nextArtifact reads the next artifact after a key: one that a selected memory refers to or, unless the selection is
+// limited to some memories, an unreferenced one of a selected agent or user. It reads one at a time, because artifacts
+// may be large.
 func nextArtifact(ctx context.Context, tx pgx.Tx, x ExportSelection, after []byte) (*storedArtifact, error) {
 	if after == nil {
 		after = []byte{}
 	}
 	pr := x.Filter.Principal
 	args := pg.Args{"tenant": pr.Tenant, "agent": pr.Agent, "all_agents": x.AllAgents, "user": pg.UserScope(pr),
-		"after": after}
+		"limited": x.isLimited(), "after": after}
 	const held = "(@all_agents OR h.agent_id = @agent) AND (@user::text = '' OR h.scope = @user::text)"
 	found, err := pg.CollectByName[storedArtifact](ctx, tx, `
 		SELECT a.sha256 AS sum,
@@ -394,7 +402,8 @@ func nextArtifact(ctx context.Context, tx pgx.Tx, x ExportSelection, after []byt
 					FROM memory_artifacts x
 					JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id
 					WHERE x.tenant = a.tenant AND x.sha256 = a.sha256 AND `+x.where("m", args)+`)
-				OR NOT EXISTS (SELECT FROM memory_artifacts x WHERE x.tenant = a.tenant AND x.sha256 = a.sha256)
+				OR NOT @limited
+					AND NOT EXISTS (SELECT FROM memory_artifacts x WHERE x.tenant = a.tenant AND x.sha256 = a.sha256)
 					AND (@all_agents AND @user::text = '' OR EXISTS (
 						SELECT
 						FROM artifact_holders h
