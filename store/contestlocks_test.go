@@ -45,8 +45,9 @@ func TestWhatRemovesAPartyOfAContestLocksThePartiesInOrder(t *testing.T) {
 			watch := testkit.Owner(t, w.url)
 			require.NoError(t, testkit.Eventually(ctx, func() error {
 				var waiting int
-				if err := watch.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity
-					WHERE datname = current_database() AND wait_event_type = 'Lock'`).Scan(&waiting); err != nil || waiting > 0 {
+				err := watch.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity
+					WHERE datname = current_database() AND wait_event_type = 'Lock'`).Scan(&waiting)
+				if err != nil || waiting > 0 {
 					return err
 				}
 				return errors.New("it waits for the first party")
