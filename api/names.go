@@ -73,6 +73,7 @@ const (
 	WorkflowRecover        = "Recover"        // schema.RecoverRequest to schema.RecoverResult
 	WorkflowFeedback       = "Feedback"       // schema.FeedbackRequest to schema.FeedbackResult
 	WorkflowForget         = "Forget"         // schema.ForgetRequest to schema.ForgetReceipt
+	WorkflowContinueForget = "ContinueForget" // ForgetRest to schema.ForgetReceipt
 	WorkflowReview         = "Review"         // ReviewInput to ReviewProgress
 	WorkflowRecall         = "Recall"         // schema.RecallRequest to schema.RecallResponse
 	WorkflowGet            = "Get"            // schema.GetRequest to schema.GetResponse

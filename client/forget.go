@@ -85,6 +85,26 @@ func ApproveForget(
 	return err
 }
 
+// ResumeForget continues a confirmed run whose workflow has ended before it was done, for example because it was
+// terminated. It joins a workflow that still runs. The status is that of the run (store.Store, ForgetStatus).
+func ResumeForget(
+	ctx context.Context,
+	c client.Client,
+	taskQueue string,
+	p schema.Principal,
+	status schema.ForgetStatus,
+) (client.WorkflowRun, error) {
+	rest := api.ForgetRest{Tenant: p.Tenant, Receipt: status.ForgetReceipt, Preview: schema.ForgetPreview{
+		RunID: status.RunID, WorkflowID: status.WorkflowID, Mode: status.Mode, State: status.State, Total: status.Total,
+		Sample: []string{}, ExpiresAt: status.ExpiresAt, Everywhere: status.Everywhere}}
+	run, err := startRun(ctx, c, joinOpenRun(taskQueue, status.WorkflowID, "forget, resumed", OfPrincipal(p)),
+		api.WorkflowContinueForget, rest)
+	if err != nil {
+		return nil, fmt.Errorf("resume forget: %w", err)
+	}
+	return run, nil
+}
+
 // forgetError extracts a refusal from the error of Temporal.
 func forgetError(what string, err error) error {
 	if err == nil {

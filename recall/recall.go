@@ -113,7 +113,7 @@ func (r *Recaller) recallAs(
 	q := &query{
 		Recaller:   r,
 		req:        req,
-		limit:      clampLimit(req.Limit),
+		limit:      ClampLimit(req.Limit),
 		filter:     pg.FilterOf(req, clearance, start, windows),
 		clearance:  clearance,
 		id:         id,
@@ -200,7 +200,8 @@ func firstBytes(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "")
 }
 
-func clampLimit(limit int) int {
+// ClampLimit returns the number of results that a request with a limit gets at most (document 002 Phase 1).
+func ClampLimit(limit int) int {
 	if limit == 0 {
 		return schema.DefaultRecallLimit
 	}

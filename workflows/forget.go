@@ -63,17 +63,9 @@ func Forget(ctx workflow.Context, req schema.ForgetRequest) (schema.ForgetReceip
 	return run.forget(ctx)
 }
 
-// ForgetRest is a confirmed run that continues in a new execution.
-type ForgetRest struct {
-	Tenant  string               `json:"tenant"`
-	Preview schema.ForgetPreview `json:"preview"`
-	Receipt schema.ForgetReceipt `json:"receipt"` // so far
-
-	BatchSize int `json:"batch_size,omitempty"` // of the request
-}
-
-// ContinueForget is the rest of a long Forget, under the same workflow id and without its request.
-func ContinueForget(ctx workflow.Context, in ForgetRest) (schema.ForgetReceipt, error) {
+// ContinueForget is the rest of a long Forget, or of one whose workflow has ended before it was done, under the same
+// workflow id and without its request.
+func ContinueForget(ctx workflow.Context, in api.ForgetRest) (schema.ForgetReceipt, error) {
 	run := &forgetRun{Display: flow.Display{Lean: flow.Lean(ctx)}, tenant: in.Tenant, preview: in.Preview,
 		receipt: in.Receipt, selected: true, batchSize: in.BatchSize}
 	if err := run.setup(ctx); err != nil {
@@ -260,7 +252,7 @@ func (run *forgetRun) batches(ctx workflow.Context) error {
 		run.show(ctx)
 		if n == forgetBatchesPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			flow.DrainHandlers(ctx)
-			return flow.ContinueAsNew(ctx, ContinueForget, ForgetRest{Tenant: run.tenant, Preview: run.preview,
+			return flow.ContinueAsNew(ctx, ContinueForget, api.ForgetRest{Tenant: run.tenant, Preview: run.preview,
 				Receipt: run.receipt, BatchSize: run.batchSize})
 		}
 		var receipt schema.ForgetReceipt

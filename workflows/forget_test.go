@@ -733,7 +733,7 @@ func TestLongForgetContinuesAsNew(t *testing.T) {
 	rest := newForgetEnv(t, 400*500+700)
 	rest.receipt = s.receipt
 	rest.ExecuteWorkflow(workflows.ContinueForget,
-		workflows.ForgetRest{Tenant: "t", Preview: schema.ForgetPreview{RunID: s.receipt.RunID}, Receipt: s.receipt})
+		api.ForgetRest{Tenant: "t", Preview: schema.ForgetPreview{RunID: s.receipt.RunID}, Receipt: s.receipt})
 	var receipt schema.ForgetReceipt
 	require.NoError(t, rest.GetWorkflowResult(&receipt))
 	require.Equal(t, schema.ForgetDone, receipt.State)

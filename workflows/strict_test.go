@@ -20,7 +20,7 @@ var ignoring = map[string]string{
 	"Get":      "ignores and logs it",
 	"Feedback": "the first activity ignores and logs it",
 
-	"ContinueForget": "only Forget starts it",
+	"ContinueForget": "only Forget and client.ResumeForget start it",
 }
 
 // registering registers workflows in the SDK's test environment.

@@ -93,8 +93,14 @@ func TestRecallFiltersAndBatch(t *testing.T) {
 		require.Equal(t, field, c.run(append([]string{"recall", "--json"},
 			args...)...).is(app.ExitUsage).problem().Fields[0].Field)
 	}
-	require.Contains(t, c.run("recall", "when may we deploy", "--limit", "-1").is(app.ExitOK).out, "found 1 in",
-		"clamped, as too many are")
+	o = c.run("recall", "when may we deploy", "--limit", "-1").is(app.ExitOK)
+	require.Contains(t, o.out, "found 1 in", "clamped, as too many are")
+	require.Contains(t, o.err, "--limit -1 is outside 1 to 50: 1 is used")
+	require.Contains(t, c.run("recall", "when may we deploy", "--limit", "51").is(app.ExitOK).err,
+		"--limit 51 is outside 1 to 50: 50 is used")
+	for _, quiet := range [][]string{{}, {"--limit", "50"}, {"--limit", "60", "--json"}} {
+		require.Empty(t, c.run(append([]string{"recall", "when may we deploy"}, quiet...)...).is(app.ExitOK).err)
+	}
 	require.Contains(t, c.run("recall", "zebra", "--scope", "elsewhere").is(app.ExitOK).out, "nothing is known")
 }
 

@@ -176,6 +176,14 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 				workflow, ago(age), finished)
 		}
 	}
+	forget := func(workflow string) func() {
+		return func() {
+			p.exec(`INSERT INTO forget_runs (tenant, id, workflow_id, agent_id, mode, state, total, digest, reason,
+				requested_by, confirmed_by, confirmed_at, expires_at, created_at)
+				VALUES ($1, $2, $3, 'bot', 'erase', 'confirmed', 1, '', '', 'bot', 'bot', $4, $4, $4)`, tenant,
+				uuid.New(), workflow, ago(10*time.Minute))
+		}
+	}
 	noJobs := func() { p.exec(`DELETE FROM jobs WHERE state <> 'completed'`) }
 	sql := func(query string, args ...any) func() { return func() { p.exec(query, args...) } }
 	onto := func(queue string, specs ...mneme.ScheduleSpec) {
@@ -319,6 +327,8 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			"1 jobs are dead, such as 1 of tenant " + tenant, "`mneme jobs retry ID --tenant T`"},
 		{"a job without a run", job("leased", none, 10*time.Minute), noJobs, "jobs_orphaned", doctor.CheckFail,
 			"1 open jobs have no run", "jobs retry"},
+		{"a forget without a run", forget(none), sql(`DELETE FROM forget_runs`), "forgets_unfinished", doctor.CheckFail,
+			"1 confirmed forgets are not done", "forget resume RUN"},
 		{"no generation of the index",
 			sql(`CREATE TEMP TABLE kept AS SELECT * FROM index_generations; DELETE FROM index_generations`),
 			sql(`INSERT INTO index_generations SELECT * FROM kept; DROP TABLE kept`), "index_generation",

@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -109,6 +110,40 @@ func TestForgetCommand(t *testing.T) {
 	}
 	c.run("erase").is(app.ExitUsage)
 	c.run("forget", strings.Repeat("x", 3), "--reason", "r").is(app.ExitUsage)
+}
+
+// A confirmed run whose workflow was terminated half way is continued by an operator, to the same result.
+func TestForgetResume(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, nil)
+	c := newCLI(t, h)
+	ids := []string{c.remember("The old project used Subversion.").MemoryIDs[0],
+		c.remember("The old project had no tests.").MemoryIDs[0], c.remember("Tea is served hot.").MemoryIDs[0]}
+	preview := c.forget(app.ExitOK, "--all", "--mode", "erase").Preview
+	require.Contains(t, c.run("forget", "resume", preview.RunID).is(app.ExitConflict).err, "is not confirmed")
+
+	require.NoError(t, h.Temporal.TerminateWorkflow(t.Context(), preview.WorkflowID, "", "lost"))
+	tenant, run := c.cfg.Principal.Tenant, uuid.MustParse(preview.RunID)
+	_, err := h.Store.ConfirmForget(t.Context(), tenant, run,
+		schema.ForgetConfirmation{Token: preview.ConfirmToken, Actor: "ana"}, time.Now())
+	require.NoError(t, err)
+	half, err := h.Store.ForgetBatch(t.Context(), tenant, run, 1, time.Now())
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 2}, []int{half.Receipt.Forgotten, half.Receipt.Remaining})
+
+	require.Contains(t, c.run("forget", "confirm", preview.RunID, "--token", preview.ConfirmToken).is(app.ExitFailure).err,
+		"`mneme forget resume "+preview.RunID+"` continues it")
+	c.run("forget", "resume", preview.RunID, "--agent", "stranger").is(app.ExitNotFound)
+	var r schema.ForgetReceipt
+	c.run("forget", "resume", preview.RunID, "--json").is(app.ExitOK).json(&r)
+	require.Equal(t, []any{schema.ForgetDone, 3, 3}, []any{r.State, r.Forgotten, r.Total})
+	require.GreaterOrEqual(t, r.Removed["temporal_runs"], 3, "runs that had the texts")
+	for _, id := range ids {
+		require.Empty(t, c.get(id).Content)
+	}
+	require.Contains(t, c.run("forget", "resume", preview.RunID).is(app.ExitConflict).err, "the run is done")
+	c.run("forget", "resume", uuid.NewString()).is(app.ExitNotFound)
+	c.run("forget", "resume", "x").is(app.ExitUsage)
 }
 
 // With force, a memory that must be kept is refused if named by id; erase empties it.

@@ -123,6 +123,7 @@ func DoctorChecks() []check {
 		{"jobs_waiting", needStore, (*Doctor).jobsWaiting},
 		{"jobs_dead", needStore, (*Doctor).jobsDead},
 		{"jobs_orphaned", needBoth, (*Doctor).JobsOrphaned},
+		{"forgets_unfinished", needBoth, (*Doctor).forgetsUnfinished},
 		{"sessions_idle", needStore, (*Doctor).sessionsIdle},
 		{"event_partitions", needStore, (*Doctor).eventPartitions},
 		{"evidence_waiting", needStore, (*Doctor).evidenceWaiting},

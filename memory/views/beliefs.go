@@ -60,7 +60,7 @@ type Shared struct {
 
 // Beliefs returns the graph of the beliefs that the viewer sees.
 func Beliefs(v Viewer, events []ledger.Event) BeliefGraph {
-	var g BeliefGraph
+	g := BeliefGraph{Beliefs: []Belief{}, Events: []Evidence{}, Based: []Based{}, Shared: []Shared{}}
 	cited := map[string][]int{} // ids of evidence to the beliefs that cite them
 	var order []string
 	isBelief := map[string]bool{}

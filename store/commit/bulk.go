@@ -8,12 +8,16 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
 )
 
 // bulkMost is the number of rows that one statement writes. A statement has a time limit, and a row of a large
 // vector index takes milliseconds.
 const bulkMost = 100
+
+// bulkText is the number of bytes in texts that one statement inserts, unless one row has more.
+const bulkText = schema.MaxContentBytes
 
 // Bulk is a statement that writes many rows at once. Each argument is an array: one for each column, with an
 // element for each row.
@@ -154,12 +158,29 @@ func (c *Change) queued() *pgx.Batch {
 	return out
 }
 
+// together returns how many of the first rows one statement writes: a text of bulkText takes half a second, because its
+// words are indexed.
+func together(rows []pg.Args) int {
+	text := 0
+	for n, row := range rows[:min(len(rows), bulkMost)] {
+		for _, value := range row {
+			if s, ok := value.(string); ok {
+				text += len(s)
+			}
+		}
+		if n > 0 && text > bulkText {
+			return n
+		}
+	}
+	return min(len(rows), bulkMost)
+}
+
 // insertNew inserts rows and returns the ids of those that are new, as the statement returns them.
 func insertNew[T comparable](ctx context.Context, tx pgx.Tx, b *Bulk, rows []pg.Args) (map[T]bool, error) {
 	out := make(map[T]bool, len(rows))
 	batch := &pgx.Batch{}
 	for len(rows) > 0 {
-		part := rows[:min(len(rows), bulkMost)]
+		part := rows[:together(rows)]
 		rows = rows[len(part):]
 		batch.Queue(b.sql, b.args(part)).Query(func(found pgx.Rows) error {
 			ids, err := pgx.CollectRows(found, pgx.RowTo[T])

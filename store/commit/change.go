@@ -245,45 +245,6 @@ func (c *Change) Flush(ctx context.Context) error {
 	return err
 }
 
-// countLexemes adds to the document frequency of each lexeme. All writers of a tenant share the rows of
-// lexeme_stats, so the rows are locked in lexeme order.
-const countLexemes = `
-	WITH delta AS (
-		SELECT id, 1 AS n FROM unnest(@counted::uuid[]) id
-		UNION ALL
-		SELECT id, -1 FROM unnest(@uncounted::uuid[]) id
-	), term AS (
-		SELECT l.lexeme, d.n
-		FROM delta d
-			CROSS JOIN LATERAL (SELECT tsv FROM memories m WHERE m.tenant = @tenant AND m.id = d.id OFFSET 0) m,
-			unnest(m.tsv) l
-		UNION ALL
-		SELECT lexeme, -1 FROM unnest(@lost::text[]) lexeme
-	)
-	INSERT INTO lexeme_stats AS s (tenant, lexeme, docs)
-	SELECT @tenant, lexeme, sum(n)
-	FROM term
-	GROUP BY lexeme
-	HAVING sum(n) <> 0
-	ORDER BY lexeme
-	ON CONFLICT (tenant, lexeme) DO UPDATE
-	SET docs = s.docs + excluded.docs`
-
-// countTexts adds to the tenant's number of texts and of lexemes.
-const countTexts = `
-	WITH delta AS (
-		SELECT id, 1 AS n FROM unnest(@counted::uuid[]) id
-		UNION ALL
-		SELECT id, -1 FROM unnest(@uncounted::uuid[]) id
-	)
-	INSERT INTO corpus_stats AS s (tenant, docs, lexemes)
-	SELECT @tenant, coalesce(sum(d.n), 0) - @lost_docs, coalesce(sum(d.n * length(m.tsv)), 0) - @lost_lexemes
-	FROM delta d
-		CROSS JOIN LATERAL (SELECT tsv FROM memories m WHERE m.tenant = @tenant AND m.id = d.id OFFSET 0) m
-	ON CONFLICT (tenant) DO UPDATE
-	SET docs = s.docs + excluded.docs,
-		lexemes = s.lexemes + excluded.lexemes`
-
 // finish sends the queued statements, ends contests, and then updates the text statistics. These come last, because
 // other writers wait for their locks until commit.
 func (c *Change) finish(ctx context.Context) error {
@@ -297,23 +258,11 @@ func (c *Change) finish(ctx context.Context) error {
 		c.Queue = c.Last
 		return c.Flush(ctx)
 	}
-	c.Queue.Queue(countLexemes, pg.Args{
-		"tenant":    c.Tenant,
-		"counted":   c.Counted,
-		"uncounted": c.Uncounted,
-		"lost":      pg.TagList(c.lost),
-	})
-	c.Queue.Queue(countTexts, pg.Args{
-		"tenant":       c.Tenant,
-		"counted":      c.Counted,
-		"uncounted":    c.Uncounted,
-		"lost_docs":    c.lostDocs,
-		"lost_lexemes": len(c.lost),
-	})
-	if err := c.Flush(ctx); err != nil {
+	if err := c.countWords(ctx); err != nil {
 		return err
 	}
-	c.Queue = c.Last
+	c.countTexts()
+	c.Queue.QueuedQueries = append(c.Queue.QueuedQueries, c.Last.QueuedQueries...)
 	return c.Flush(ctx)
 }
 

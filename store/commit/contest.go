@@ -32,16 +32,19 @@ const contradicting = `
 	FROM memory_links
 	WHERE tenant = @tenant AND target_id = ANY(@memories) AND predicate = '` + revision.RelationContradicts + `'`
 
+// contestedBy selects each contested memory that contradicts one of @memories, which is other.
+const contestedBy = `
+	SELECT m.id, x.other
+	FROM (` + contradicting + `) x
+	JOIN memories m ON m.tenant = @tenant AND m.id = x.id AND m.status = 'contested' AND m.live
+	ORDER BY m.id, x.other`
+
 // noteSides records the contested memories that contradict memories that cease to be live.
 func (c *Change) noteSides(ctx context.Context, gone []uuid.UUID) error {
 	if len(gone) == 0 {
 		return nil
 	}
-	found, err := Rows[struct{ ID, Other uuid.UUID }](ctx, c.Tx, `
-		SELECT m.id, x.other
-		FROM (`+contradicting+`) x
-		JOIN memories m ON m.tenant = @tenant AND m.id = x.id AND m.status = 'contested' AND m.live
-		ORDER BY m.id, x.other`,
+	found, err := Rows[struct{ ID, Other uuid.UUID }](ctx, c.Tx, contestedBy,
 		pg.Args{"tenant": c.Tenant, "memories": gone})
 	for _, row := range found {
 		if c.sides == nil {
@@ -95,6 +98,45 @@ func (c *Change) EndContests(ctx context.Context) error {
 	return c.Flush(ctx)
 }
 
+// LockContests locks the memories among ids whose removal may end a contest, and all parties of that contest: what they
+// contradict, and what makes the claim of one of these. It also locks the other memories with, all in order of id, so
+// that two changes that remove parties of one contest do not deadlock. Call it with the memories that the change may
+// remove or replace, before these are locked. It locks nothing if there is no contest.
+func (c *Change) LockContests(ctx context.Context, ids []uuid.UUID, with ...uuid.UUID) error {
+	parties, err := c.parties(ctx, ids)
+	if err != nil || len(parties) == 0 {
+		return err
+	}
+	return c.lock(ctx, append(parties, with...))
+}
+
+// parties returns the memories among ids whose removal may end a contest, and the other parties of these contests.
+func (c *Change) parties(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	found, err := Rows[struct{ ID, Other uuid.UUID }](ctx, c.Tx, contestedBy, pg.Args{"tenant": c.Tenant, "memories": ids})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	var sides, parties []uuid.UUID
+	for _, row := range found {
+		sides, parties = append(sides, row.ID), append(parties, row.ID, row.Other)
+	}
+	rivals, err := Rows[rivalRow](ctx, c.Tx, rivalsSQL, pg.Args{"tenant": c.Tenant, "memories": sides})
+	for _, r := range rivals {
+		parties = append(parties, r.ID)
+	}
+	return parties, err
+}
+
+// lock locks memories in order of id.
+func (c *Change) lock(ctx context.Context, ids []uuid.UUID) error {
+	_, err := c.Tx.Exec(ctx, `SELECT FROM memories m WHERE m.tenant = @tenant AND m.id = ANY(@ids)`+forUpdate,
+		pg.Args{"tenant": c.Tenant, "ids": ids})
+	return err
+}
+
 // lockSides returns those among the memories that are still live and contested, with what still contests them. It
 // first locks them and their rivals, in order of id. So of two changes that remove the last two opponents or rivals of
 // a memory, the later one sees that both are gone.
@@ -112,8 +154,7 @@ func (c *Change) lockSides(ctx context.Context, others map[uuid.UUID]uuid.UUID) 
 	for _, r := range rivals {
 		both = append(both, r.ID)
 	}
-	if _, err := c.Tx.Exec(ctx, `SELECT FROM memories m WHERE m.tenant = @tenant AND m.id = ANY(@ids)`+forUpdate,
-		pg.Args{"tenant": c.Tenant, "ids": both}); err != nil {
+	if err := c.lock(ctx, both); err != nil {
 		return nil, err
 	}
 	locked, err := Rows[sideRow](ctx, c.Tx, `

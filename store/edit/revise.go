@@ -131,6 +131,9 @@ func (r *revising) decide(ctx context.Context) (*schema.ReviseResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := r.LockContests(ctx, slices.Collect(maps.Keys(before)), known...); err != nil {
+		return nil, err
+	}
 	if r.rows, err = r.LockRows(ctx, req.Principal, known); err != nil {
 		return nil, err
 	}

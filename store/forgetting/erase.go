@@ -10,6 +10,7 @@ import (
 
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
@@ -26,7 +27,7 @@ func (f *Forgetting) remove(ctx context.Context) error {
 		return err
 	}
 	for _, step := range []func(context.Context) error{f.removeRepeated, f.removeFromGraph, f.blankRevised,
-		f.ForgetHints, f.removeDependents, f.blankPipeline, f.dropStaged, f.BlankResults, f.removeRows} {
+		f.blankDecisions, f.ForgetHints, f.removeDependents, f.blankPipeline, f.dropStaged, f.BlankResults, f.removeRows} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -74,6 +75,69 @@ func (f *Forgetting) blankRevised(ctx context.Context) error {
 	}
 	f.Run.Receipt.Remove("memory_history", n)
 	return nil
+}
+
+// othersDecided selects the memories that the decisions about the memories @memories may also have made or changed. Of
+// relations it follows only those of changes: a hundred thousand memories may be derived from one.
+const othersDecided = `
+	WITH p AS (
+		SELECT p.memory_id, p.target_id, p.also
+		FROM proposals p
+		WHERE p.tenant = @tenant AND p.memory_id = ANY(@memories)
+		UNION
+		SELECT p.memory_id, p.target_id, p.also
+		FROM proposals p
+		WHERE p.tenant = @tenant AND p.target_id = ANY(@memories)
+		UNION
+		SELECT p.memory_id, p.target_id, p.also
+		FROM memory_candidates c
+		JOIN proposals p ON p.tenant = @tenant AND p.candidate_id = c.id
+		WHERE c.tenant = @tenant AND c.memory_id = ANY(@memories)
+	), made AS (
+		SELECT unnest(@memories::uuid[]) AS id
+		UNION
+		SELECT memory_id FROM p WHERE memory_id IS NOT NULL
+	), others AS (
+		SELECT id FROM made
+		UNION
+		SELECT unnest(also || target_id) FROM p
+		UNION
+		SELECT l.target_id
+		FROM made m
+		JOIN memory_links l ON l.tenant = @tenant AND l.source_id = m.id AND l.predicate = ANY(@changes)
+		UNION
+		SELECT l.source_id
+		FROM made m
+		JOIN memory_links l ON l.tenant = @tenant AND l.target_id = m.id AND l.predicate = ANY(@changes)
+	)
+	SELECT coalesce(array_agg(id), '{}')
+	FROM others
+	WHERE id <> ALL(@memories)`
+
+// blankDecisions removes the reasons of the decisions about the memories from the history of the other memories that
+// these decisions have made or changed, and from the relations between them.
+func (f *Forgetting) blankDecisions(ctx context.Context) error {
+	args := pg.Args{"tenant": f.Tenant, "memories": f.Gone,
+		"changes": []string{revision.RelationSupersedes, revision.RelationContradicts}}
+	var others, changed []uuid.UUID
+	if err := f.Tx.QueryRow(ctx, othersDecided, args).Scan(&others); err != nil || len(others) == 0 {
+		return err
+	}
+	err := f.Tx.QueryRow(ctx, `SELECT mneme_erase_decisions($1, $2)`, f.Gone, others).Scan(&changed)
+	if err != nil {
+		return fmt.Errorf("decisions: %w", err)
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	f.Run.Receipt.Remove("memory_history", len(changed))
+	tag, err := f.Tx.Exec(ctx, `
+		UPDATE memory_links
+		SET reason = ''
+		WHERE tenant = @tenant AND source_id = ANY(@changed) AND target_id = ANY(@changed) AND reason <> ''`,
+		pg.Args{"tenant": f.Tenant, "changed": changed})
+	f.Run.Receipt.Remove("memory_relations", int(tag.RowsAffected()))
+	return err
 }
 
 // BlankResults removes the callers' external ids of the memories from the results of puts.

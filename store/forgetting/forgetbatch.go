@@ -202,6 +202,9 @@ type lockedMemory struct {
 
 // judge locks the memories and returns the outcome of each.
 func (f *Forgetting) judge(ctx context.Context, items []waitingItem, ids []uuid.UUID) ([]string, error) {
+	if err := f.LockContests(ctx, ids, ids...); err != nil {
+		return nil, err
+	}
 	rows, err := f.Tx.Query(ctx, `
 		SELECT id, version, pinned,
 			deleted_at IS NOT NULL AS deleted,

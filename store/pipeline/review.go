@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -290,6 +291,11 @@ func (w *writing) prepareReview(ctx context.Context, p *pendingProposal, princip
 		}
 		if err := w.LockClaims(ctx, []commit.ClaimOf{{Owner: owner, Visibility: visibility, Subject: cl.Subject,
 			Predicate: cl.Predicate}}); err != nil {
+			return err
+		}
+	}
+	if p.TargetID != nil {
+		if err := w.LockContests(ctx, append(slices.Clone(p.Also), *p.TargetID), ids...); err != nil {
 			return err
 		}
 	}

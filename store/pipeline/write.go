@@ -212,9 +212,12 @@ func (w *writing) load(ctx context.Context, in WriteInput) error {
 	if err := w.lockFacts(ctx); err != nil {
 		return err
 	}
-	ids := make([]uuid.UUID, 0, len(w.proposals)*2+len(in.Sources))
+	ids, targets := make([]uuid.UUID, 0, len(w.proposals)*2+len(in.Sources)), []uuid.UUID(nil)
 	for _, p := range w.proposals {
 		ids = append(ids, p.ParentID)
+		if p.TargetID != nil {
+			targets = append(append(targets, *p.TargetID), p.Also...)
+		}
 		for _, o := range p.Offered {
 			id, err := uuid.Parse(o.ID)
 			if err != nil {
@@ -225,6 +228,9 @@ func (w *writing) load(ctx context.Context, in WriteInput) error {
 	}
 	for id := range in.Sources {
 		ids = append(ids, id)
+	}
+	if err := w.LockContests(ctx, targets, ids...); err != nil {
+		return err
 	}
 	return w.lockRows(ctx, ids, "SHARE")
 }

@@ -82,28 +82,15 @@ func metadataShown(may looks) string {
 	return `CASE WHEN ` + withheld(may, may) + ` THEN h.metadata - ` + members + `::text[] ELSE h.metadata END`
 }
 
-// ReasonFor, MetadataFor and AuditLogFor render the reason and the metadata of the history row h, and the audit log of
-// the memory m, for a reader that may read the memories for which a condition holds. They withhold what may be about
-// others.
+// ReasonFor and MetadataFor render the reason and the metadata of the history row h for a reader that may read the
+// memories for which a condition holds. They withhold what may be about others.
 func ReasonFor(may func(alias string) string) string { return reasonShown(may, may) }
 
 // MetadataFor is described at ReasonFor.
 func MetadataFor(may func(alias string) string) string { return metadataShown(may) }
 
-// AuditLogFor is described at ReasonFor.
-func AuditLogFor(may func(alias string) string) string { return auditLog("", reasonShown(may, may)) }
-
-// AuditLog renders the audit log of the memory m (document 004 §15A.1), oldest first, up to a time given as a
-// placeholder; an empty one means all of it. With asked, parts that the caller in askerArgs may not see are
-// withheld.
-func AuditLog(at string, asked bool) string {
-	if asked {
-		return auditLog(at, reasonShown(askerLooks, askerLooks))
-	}
-	return auditLog(at, "h.reason")
-}
-
-// auditLog is AuditLog with the reason of the history row h as an expression.
+// auditLog renders the audit log of the memory m (document 004 §15A.1), oldest first, up to a time given as a
+// placeholder; an empty one means all of it. The reason of the history row h is an expression.
 func auditLog(at, reason string) string {
 	until := ""
 	if at != "" {

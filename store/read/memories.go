@@ -95,8 +95,8 @@ func tablesAsOf(at string) string {
 
 // getSQL reads one memory with its audit log.
 var getSQL = `
-	SELECT ` + columnsSeen("", askerLooks, askerLooks) + `, ` + AuditLog("", true) + ` AS audit_log` +
-	commit.RecordTables + `
+	SELECT ` + columnsSeen("", askerLooks, askerLooks) + `,
+		` + auditLog("", reasonShown(askerLooks, askerLooks)) + ` AS audit_log` + commit.RecordTables + `
 	WHERE m.tenant = @tenant AND m.id = @id AND ` + askerLooks("m")
 
 // Get reads one memory that is the principal's own or shared with it, in any life state, with its audit log: an
@@ -111,8 +111,8 @@ func (s *Reading) Get(ctx context.Context, p schema.Principal, id uuid.UUID,
 
 // getAsOfSQL reads one memory with its audit log as of a time.
 var getAsOfSQL = `
-	SELECT ` + columnsSeen("@at", askerLooks, askerLooks) + `, ` + AuditLog("@at", true) + ` AS audit_log` +
-	tablesAsOf("@at") + `
+	SELECT ` + columnsSeen("@at", askerLooks, askerLooks) + `,
+		` + auditLog("@at", reasonShown(askerLooks, askerLooks)) + ` AS audit_log` + tablesAsOf("@at") + `
 	WHERE c.tenant = @tenant AND c.id = @id AND m.sensitivity = ANY(@cleared) AND ` + askerLooks("c")
 
 // GetAsOf reads a memory as it was at a time (record time), in any life state. The current visibility decides who

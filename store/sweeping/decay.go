@@ -238,23 +238,32 @@ func (d *decaying) run(ctx context.Context) error {
 		"archived": d.out.Archived, "kept": d.out.Kept, "not_due": d.out.NotDue})
 }
 
-// due locks the next due memories, oldest first.
-func (d *decaying) due(ctx context.Context, limit int) ([]dueMemory, error) {
-	rows, err := d.Tx.Query(ctx, `
-		SELECT `+dueColumns+`
+// dueNext selects the next due memories, oldest first.
+const dueNext = `
 		FROM memories m
 		WHERE m.tenant = @tenant AND m.live AND m.decay_due_at IS NOT NULL AND m.decay_due_at <= @until
 			AND (m.decay_due_at, m.id) > (@after_due_at, @after_id)
 		ORDER BY m.decay_due_at, m.id
-		LIMIT @limit
-		FOR UPDATE OF m SKIP LOCKED`,
-		pg.Args{
-			"tenant":       d.Tenant,
-			"until":        d.in.Until,
-			"after_due_at": d.in.After.DueAt,
-			"after_id":     d.in.After.ID,
-			"limit":        limit,
-		})
+		LIMIT @limit`
+
+// due locks the next due memories, oldest first, and the parties of their contests.
+func (d *decaying) due(ctx context.Context, limit int) ([]dueMemory, error) {
+	next := pg.Args{
+		"tenant":       d.Tenant,
+		"until":        d.in.Until,
+		"after_due_at": d.in.After.DueAt,
+		"after_id":     d.in.After.ID,
+		"limit":        limit,
+	}
+	// The others are skipped if they are locked, so their order does not matter.
+	expected, err := commit.Values[uuid.UUID](ctx, d.Tx, `SELECT m.id`+dueNext, next)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.LockContests(ctx, expected); err != nil {
+		return nil, err
+	}
+	rows, err := d.Tx.Query(ctx, `SELECT `+dueColumns+dueNext+` FOR UPDATE OF m SKIP LOCKED`, next)
 	if err != nil {
 		return nil, err
 	}

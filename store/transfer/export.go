@@ -12,7 +12,6 @@ import (
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/commit"
 	"github.com/mneme/mneme/store/pg"
-	"github.com/mneme/mneme/store/read"
 )
 
 // The format of Export: one JSON object a line.
@@ -80,6 +79,13 @@ func (x ExportSelection) isWhole() bool {
 	f := x.Filter
 	return x.AllAgents && x.IncludeDeleted && f.Principal.Project == "" && f.Principal.EffectiveScope() == "" &&
 		f.MaxSensitivity == "" && f.Narrowed("m", pg.Args{}) == ""
+}
+
+// isLimited reports whether the selection is limited to some memories of its agents or of its user.
+func (x ExportSelection) isLimited() bool {
+	f := x.Filter
+	return f.Principal.Project != "" || f.Principal.EffectiveScope() != pg.UserScope(f.Principal) ||
+		f.MaxSensitivity != "" || f.Narrowed("m", pg.Args{}) != ""
 }
 
 // exportPage is the number of memories that an export reads at a time.
@@ -220,8 +226,8 @@ func exportLines(ctx context.Context, tx pgx.Tx, shown condition, where string, 
 	lines, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (ExportLine, error) {
 		line := ExportLine{Kind: LineMemory, Record: &schema.MemoryRecord{}}
 		m := line.Record
-		err := commit.ScanRecordAnd(row, m, &m.AuditLog, &line.Columns, &line.Provenance, &line.Relations, &line.Claims,
-			&line.Hints, &line.Entities, &line.Edges, &line.Artifacts)
+		err := commit.ScanRecordAnd(row, m, &line.Columns, &line.Provenance, &line.Relations, &line.Claims,
+			&line.Hints, &line.Entities, &line.Edges, &line.Artifacts, &line.SourceKind)
 		if err != nil {
 			return line, err
 		}
@@ -247,21 +253,19 @@ func exportLines(ctx context.Context, tx pgx.Tx, shown condition, where string, 
 // exportSQL selects a record, followed by the other fields of a memory's line in the order in which exportLines
 // scans them. The caller appends conditions.
 func exportSQL(shown condition) string {
-	log, reason := read.AuditLog("", false), ""
+	reason := ""
 	if shown != nil {
-		log = read.AuditLogFor(shown)
 		reason = ` || CASE WHEN EXISTS (
 			SELECT FROM memories o
 			WHERE o.tenant = r.tenant AND o.id = r.target_id AND NOT ` + shown("o") + `)
 			THEN '{"reason": ""}'::jsonb ELSE '{}' END`
 	}
 	record := strings.Replace(commit.RecordColumns, commit.PlaceOfReason, reason, 1) // its relations have reasons too
-	return strings.NewReplacer("/*record*/", record, "/*log*/", log, "/*reason*/", reason).Replace(exportTemplate)
+	return strings.NewReplacer("/*record*/", record, "/*reason*/", reason).Replace(exportTemplate)
 }
 
 const exportTemplate = `
 	SELECT /*record*/,
-		/*log*/ AS audit_log,
 		to_jsonb(m) - ` + derivedColumns + ` AS columns,
 		coalesce((
 			SELECT jsonb_agg(to_jsonb(v) - '{tenant,memory_id}'::text[] ORDER BY v.position)
@@ -307,7 +311,11 @@ const exportTemplate = `
 		coalesce((
 			SELECT jsonb_agg('sha256:' || encode(x.sha256, 'hex') ORDER BY x.sha256)
 			FROM memory_artifacts x
-			WHERE x.tenant = m.tenant AND x.memory_id = m.id), '[]') AS artifacts
+			WHERE x.tenant = m.tenant AND x.memory_id = m.id), '[]') AS artifacts,
+		CASE WHEN m.erased_at IS NULL THEN coalesce(
+			(SELECT k.source_kind FROM memory_source_kinds k WHERE k.tenant = m.tenant AND k.memory_id = m.id),
+			(SELECT k.source_kind FROM memory_candidates k WHERE k.tenant = m.tenant AND k.id = m.id),
+			'') ELSE '' END AS source_kind
 	` + commit.RecordTables + `
 	WHERE `
 
@@ -361,15 +369,16 @@ type storedArtifact struct {
 	Sum []byte
 }
 
-// nextArtifact reads the next artifact after a key: one that a selected memory refers to, or an unreferenced one of
-// a selected agent or user. It reads one at a time, because artifacts may be large.
+// nextArtifact reads the next artifact after a key: one that a selected memory refers to or, unless the selection is
+// limited to some memories, an unreferenced one of a selected agent or user. It reads one at a time, because artifacts
+// may be large.
 func nextArtifact(ctx context.Context, tx pgx.Tx, x ExportSelection, after []byte) (*storedArtifact, error) {
 	if after == nil {
 		after = []byte{}
 	}
 	pr := x.Filter.Principal
 	args := pg.Args{"tenant": pr.Tenant, "agent": pr.Agent, "all_agents": x.AllAgents, "user": pg.UserScope(pr),
-		"after": after}
+		"limited": x.isLimited(), "after": after}
 	const held = "(@all_agents OR h.agent_id = @agent) AND (@user::text = '' OR h.scope = @user::text)"
 	found, err := pg.CollectByName[storedArtifact](ctx, tx, `
 		SELECT a.sha256 AS sum,
@@ -393,7 +402,8 @@ func nextArtifact(ctx context.Context, tx pgx.Tx, x ExportSelection, after []byt
 					FROM memory_artifacts x
 					JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id
 					WHERE x.tenant = a.tenant AND x.sha256 = a.sha256 AND `+x.where("m", args)+`)
-				OR NOT EXISTS (SELECT FROM memory_artifacts x WHERE x.tenant = a.tenant AND x.sha256 = a.sha256)
+				OR NOT @limited
+					AND NOT EXISTS (SELECT FROM memory_artifacts x WHERE x.tenant = a.tenant AND x.sha256 = a.sha256)
 					AND (@all_agents AND @user::text = '' OR EXISTS (
 						SELECT
 						FROM artifact_holders h

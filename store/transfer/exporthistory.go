@@ -3,10 +3,12 @@ package transfer
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/commit"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/read"
@@ -34,8 +36,8 @@ func pastSQL(shown condition) string {
 	ORDER BY memory_id, version, place`
 }
 
-// withPast passes the lines to emit, each with its history and versions, which a query selects in the order of the ids.
-// It has those of one memory at a time.
+// withPast passes the lines to emit, each with its history, its audit log and its versions, which a query selects in
+// the order of the ids. It has those of one memory at a time.
 func withPast(ctx context.Context, tx pgx.Tx, query string, args pg.Args, ids []uuid.UUID, lines []ExportLine,
 	emit func(ExportLine) error) error {
 	rows, err := tx.Query(ctx, query, args)
@@ -62,11 +64,17 @@ func withPast(ctx context.Context, tx pgx.Tx, query string, args pg.Args, ids []
 				return err
 			}
 		}
-		part := &lines[next].History
+		line := &lines[next]
 		if version {
-			part = &lines[next].Versions
+			line.Versions = append(line.Versions, json.RawMessage(row))
+			continue
 		}
-		*part = append(*part, json.RawMessage(row))
+		line.History = append(line.History, json.RawMessage(row))
+		if line.Record != nil {
+			if err := logStep(line.Record, row); err != nil {
+				return err
+			}
+		}
 	}
 	if err := rows.Err(); err != nil {
 		return err
@@ -76,6 +84,22 @@ func withPast(ctx context.Context, tx pgx.Tx, query string, args pg.Args, ids []
 			return err
 		}
 	}
+	return nil
+}
+
+// logStep adds a row of history to the audit log of a record, as package read does.
+func logStep(m *schema.MemoryRecord, row string) error {
+	var h struct {
+		Action    schema.AuditAction `json:"action"`
+		ChangedBy string             `json:"changed_by"`
+		CreatedAt time.Time          `json:"created_at"`
+		Reason    string             `json:"reason"`
+	}
+	if err := json.Unmarshal([]byte(row), &h); err != nil || h.Action == "" {
+		return err
+	}
+	m.AuditLog = append(m.AuditLog,
+		schema.AuditEntry{Action: h.Action, Actor: h.ChangedBy, Timestamp: h.CreatedAt.UTC(), Rationale: h.Reason})
 	return nil
 }
 

@@ -36,6 +36,8 @@ type ExportLine struct {
 	Entities   []ExportEntity             `json:"entities,omitempty"`
 	Edges      []ExportEdge               `json:"edges,omitempty"`     // of the entity graph, stated by the memory
 	Artifacts  []string                   `json:"artifacts,omitempty"` // sha256:<hex>
+	// where it came from, if the pipeline received it
+	SourceKind schema.SourceKind `json:"source_kind,omitempty"`
 
 	// History without a memory: the memory's id and owner.
 	MemoryID *uuid.UUID `json:"memory_id,omitempty"`

@@ -91,6 +91,13 @@ func (r *restoring) insertDependents(ctx context.Context, byID map[uuid.UUID]*Ex
 				ON CONFLICT DO NOTHING`,
 				pg.Args{"tenant": r.Tenant, "id": id, "count": m.AccessCount, "last": m.LastAccessed})
 		}
+		if line.SourceKind != "" {
+			r.Queue.Queue(`
+				INSERT INTO memory_source_kinds (tenant, memory_id, source_kind)
+				VALUES (@tenant, @id, @kind)
+				ON CONFLICT DO NOTHING`,
+				pg.Args{"tenant": r.Tenant, "id": id, "kind": line.SourceKind})
+		}
 		for _, name := range line.Artifacts {
 			sum, err := hex.DecodeString(strings.TrimPrefix(name, "sha256:"))
 			if err != nil {

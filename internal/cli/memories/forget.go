@@ -146,7 +146,7 @@ changed, and the exit code is 6.`,
 	flags.BoolVar(&f.all, "all", false, "all of the principal's memories in its project and scope")
 	flags.BoolVar(&f.execute, "execute", false, "execute at once if no confirmation is needed")
 	f.common(cmd)
-	cmd.AddCommand(newForgetConfirm(a), newForgetStatus(a), newForgetCancel(a))
+	cmd.AddCommand(newForgetConfirm(a), newForgetStatus(a), newForgetCancel(a), newForgetResume(a))
 	return cmd
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
 
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
@@ -105,8 +106,58 @@ func endOfForget(ctx context.Context, a *app.App, c client.Client, status schema
 		var err error
 		a.Interrupted = "the run continues: " + status.WorkflowID
 		if receipt, err = followForget(ctx, a, c, c.GetWorkflow(ctx, status.WorkflowID, ""), id); err != nil {
+			var ended *temporal.WorkflowExecutionError
+			if errors.As(err, &ended) {
+				err = fmt.Errorf("%w; `mneme forget resume %s` continues it", err, id)
+			}
 			return err
 		}
+	}
+	if err := a.Print(receipt, func(t *app.Text) { receiptText(t, receipt) }); err != nil {
+		return err
+	}
+	return forgetProblem(receipt, 0)
+}
+
+func newForgetResume(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "resume RUN",
+		Short: "Continue a confirmed forget run whose workflow has ended before it was done",
+		Long: `Continue a confirmed forget run whose workflow has ended before it was done, for example because it
+was terminated, and wait for it. It forgets the memories that the run has selected and not yet forgotten, and
+removes all of them from the index and, with erase, from the workflow runs that carried their texts. It needs
+no second confirmation. If the workflow is still running, the command waits for it.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withForgetRun(cmd.Context(), a, args[0],
+				func(ctx context.Context, status schema.ForgetStatus, id uuid.UUID) error {
+					return resumeForget(ctx, a, status, id)
+				})
+		},
+	}
+}
+
+func resumeForget(ctx context.Context, a *app.App, status schema.ForgetStatus, id uuid.UUID) error {
+	if status.State == schema.ForgetPreviewed {
+		return app.WithCode(app.ExitConflict, errors.New("refused: the run is not confirmed"))
+	}
+	if status.State != schema.ForgetConfirmed {
+		return app.WithCode(app.ExitConflict, fmt.Errorf("refused: the run is %s", status.State))
+	}
+	c, err := a.OpenTemporal(ctx)
+	if err != nil {
+		return err
+	}
+	limited, cancel := a.Within(ctx)
+	defer cancel()
+	run, err := mneme.ResumeForget(limited, c, a.Cfg.TaskQueue, a.Cfg.Principal, status)
+	if err != nil {
+		return err
+	}
+	a.Interrupted = "the run continues: " + status.WorkflowID
+	receipt, err := followForget(ctx, a, c, run, id)
+	if err != nil {
+		return err
 	}
 	if err := a.Print(receipt, func(t *app.Text) { receiptText(t, receipt) }); err != nil {
 		return err

@@ -78,6 +78,9 @@ order: the response, and "query". A query that fails has "error" instead, and th
 			if err := req.Validate(); err != nil {
 				return err
 			}
+			if most := recall.ClampLimit(limit); limit != 0 && most != limit {
+				a.Note("mneme: --limit %d is outside 1 to %d: %d is used", limit, schema.MaxRecallLimit, most)
+			}
 			recaller, err := a.Recaller(cmd.Context())
 			if err != nil {
 				return err

@@ -106,7 +106,7 @@ time without use. After you fix it, the next run needs no answer. Otherwise admi
 			}
 			ctx, cancel := a.Within(cmd.Context())
 			defer cancel()
-			var out sweepsShown
+			out := sweepsShown{Runs: []sweeping.SweepRun{}}
 			if out.Holds, err = st.SweepHolds(ctx); err != nil {
 				return err
 			}
