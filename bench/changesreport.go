@@ -181,7 +181,7 @@ func reportChains(tenants []changes.Tenant, results []tenantResult) {
 }
 
 // halfNames are the halves in the order of the tables.
-var halfNames = []string{"dev", "second", "third", "heldout", changes.Scenarios}
+var halfNames = []string{"dev", "second", "third", "heldout", changes.Scenarios, changes.Questions}
 
 // reportOthers prints the results for coexisting statements and for other questions.
 func (b *bench) reportOthers(tenants []changes.Tenant, results []tenantResult) {
@@ -223,7 +223,7 @@ func (b *bench) reportOthers(tenants []changes.Tenant, results []tenantResult) {
 				}
 			}
 		}
-		if pairs == 0 {
+		if pairs+known == 0 {
 			continue
 		}
 		name := half
