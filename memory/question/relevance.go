@@ -36,7 +36,8 @@ var relevance = model{bias: -8.77, terms: []weighted{
 
 // answer estimates the probability that the best of many texts is an answer, if half of the questions have one. It
 // depends on the logit of relevance and on the length of the text: a long text shares words with a question by chance,
-// and an answer in it is less similar to its question.
+// and an answer in it is less similar to its question. The bias and the weight of the length were then set so that the
+// floor suits both conversations and notes: see docs/reference/benchmarks.md, "Questions of agents".
 var answer = model{bias: 0.00, terms: []weighted{
 	{"logit", 0.90},
 	{"length of the text", 1.50},
