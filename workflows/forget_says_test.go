@@ -28,15 +28,11 @@ func TestEraseOfAStatement(t *testing.T) {
 		require.NoError(t, err)
 		return out.Results
 	}
-	var fact string
-	for _, m := range find("What does Maya prefer?") {
-		if m.Type == schema.TypeSemantic && m.Content == "Maya prefers Python." {
-			fact = m.ID
-		}
-	}
-	require.NotEmpty(t, fact, "the fact was extracted from the statement")
+	facts := testkit.Strings(t, testkit.Owner(t, h.DatabaseURL),
+		`SELECT id::text FROM memories WHERE type = 'semantic' AND content = 'Maya prefers Python.'`)
+	require.Len(t, facts, 1, "the fact was extracted from the statement")
 
-	run, preview := startForget(t, h, forgetRequest(p, schema.ForgetErase, schema.Selector{IDs: []string{fact}}))
+	run, preview := startForget(t, h, forgetRequest(p, schema.ForgetErase, schema.Selector{IDs: facts}))
 	require.True(t, preview.Everywhere)
 	require.Equal(t, []int{3, 2}, []int{preview.Total, preview.SaysSame})
 	var several schema.ForgetEcho

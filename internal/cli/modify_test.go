@@ -86,8 +86,10 @@ func TestModifyCommand(t *testing.T) {
 	require.Contains(t, o.err, "the current version is 6")
 
 	first := c.modify(app.ExitOK, id, "--who", "carl", "--operation-id", "op-1")
-	require.Equal(t, first, c.modify(app.ExitOK, id, "--who", "dora", "--operation-id", "op-1"),
-		"the same id returns the first result")
+	require.Equal(t, first, c.modify(app.ExitOK, id, "--who", "carl", "--operation-id", "op-1"),
+		"the same operation returns the first result")
+	require.Equal(t, "operation_id", c.run("modify", id, "--json", "--who", "dora", "--reason", "it was wrong",
+		"--operation-id", "op-1").is(app.ExitUsage).problem().Fields[0].Field, "another operation with the same id")
 
 	for field, args := range map[string][]string{
 		"id": {"x", "--pin"}, "(patch)": {id}, "category": {id, "--category", "dream"},
