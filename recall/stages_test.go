@@ -131,8 +131,7 @@ func TestDampen(t *testing.T) {
 func TestTheRerankerOrdersTheBest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	second, first := w.remember("Ana does live broadcasts for a big old radio near the sea"), w.remember("Ana lives "+
-		"the current home")
+	second, first := w.remember("Ana does live broadcasts for a big old radio"), w.remember("Ana lives at home")
 	stranger := w.put(schema.Principal{Tenant: "t", Agent: "someone else"}, schema.VisibilityPrivate,
 		schema.Candidate{Content: "Ana does live in a secret place"})
 	w.Index = hitting(stranger, second)
@@ -144,7 +143,7 @@ func TestTheRerankerOrdersTheBest(t *testing.T) {
 			read = slices.Clone(texts)
 			out := map[int]float64{}
 			for i, text := range texts {
-				if text == "Ana does live broadcasts for a big old radio near the sea" {
+				if text == "Ana does live broadcasts for a big old radio" {
 					out[i] = 1
 				} else {
 					out[i] = 0.1

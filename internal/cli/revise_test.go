@@ -83,11 +83,12 @@ func TestReviseCommand(t *testing.T) {
 	path := writeFile(t,
 		`{"type":"semantic","confidence":0.5,"content":"Mia drinks water.","payload":{"kind":"semantic","subject":"Mia","predicate":"states","object":"Mia drinks water.","validity":{"mode":"global"}}}`)
 	r = run(app.ExitOK, "supersede", merged.ID, "--with", path, "--operation-id", "op-7")
-	require.Equal(t, r.Created, run(app.ExitOK, "supersede", merged.ID, "--with", path, "--operation-id",
-		"op-7").Created, "the same operation returns the first result")
-	require.Equal(t, "operation_id", c.run(append([]string{"revise", "--json", "supersede", merged.ID + "@2", "--with",
-		path, "--operation-id", "op-7"}, why...)...).is(app.ExitUsage).problem().Fields[0].Field,
-		"another operation with the same id")
+	for _, target := range []string{merged.ID, merged.ID + "@2"} {
+		require.Equal(t, r.Created, run(app.ExitOK, "supersede", target, "--with", path, "--operation-id", "op-7").Created,
+			"the same operation returns the first result")
+	}
+	require.Equal(t, "operation_id", c.run(append([]string{"revise", "--json", "retract", merged.ID, "--operation-id",
+		"op-7"}, why...)...).is(app.ExitUsage).problem().Fields[0].Field, "another operation with the same id")
 	o := c.run(append([]string{"revise", "retract", r.Created[0]}, why...)...).is(app.ExitOK)
 	require.Contains(t, o.out, "retract: applied")
 	require.Contains(t, o.out, "retracted")
