@@ -164,8 +164,9 @@ func TestImportContinuesAfterAnInterruption(t *testing.T) {
 func TestImportWithoutWorker(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), nil))
+	// A quarter of the time is for Temporal's acceptance, which takes long beside many other tests.
 	o := c.run("import", writeFile(t, `{"content":"The CI server runs in Frankfurt."}`), "--timeout",
-		"2s").is(app.ExitUnavailable)
+		"12s").is(app.ExitUnavailable)
 	require.Contains(t, o.err, "no worker")
 }
 
