@@ -32,7 +32,8 @@ func (f *OperationFlags) RegisterRequired(flags *pflag.FlagSet) {
 func (f *OperationFlags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Reason, "reason", "", "reason, kept in history (optional)")
 	flags.StringVar(&f.Actor, "actor", Operator(), "actor, kept in history")
-	flags.StringVar(&f.operationID, "operation-id", "", "a repeated id returns the first result")
+	flags.StringVar(&f.operationID, "operation-id", "",
+		"repeated, the operation returns its first result; another one with this id is refused")
 }
 
 // Operation returns the operation that the flags describe, by a principal.
