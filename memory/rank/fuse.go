@@ -137,7 +137,7 @@ func CollapseDerived(ranked []Evidence) []Evidence {
 
 // A fact is as good an answer as its source within these limits.
 const (
-	equalScore  = 0.98 // least score of the fact, as a share of the source's score
+	equalScore  = 0.95 // least score of the fact, as a share of the source's score
 	equalLength = 2    // the source is at most this many times as long as the fact
 )
 
