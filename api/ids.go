@@ -178,8 +178,8 @@ func SentDigest(request any) string {
 	return OperationDigest(read)
 }
 
-// OperationDigest returns a digest of the request of an operation, given as a pointer, as the worker has decoded it. The
-// versions of a revision's targets do not count: the command line sets them to the current ones for each delivery.
+// OperationDigest returns a digest of the request of an operation, given as a pointer, as the worker has decoded it.
+// The versions of a revision's targets do not count: the command line sets them to the current ones for each delivery.
 func OperationDigest(request any) string {
 	if r, ok := request.(*schema.ReviseRequest); ok {
 		unversioned := *r

@@ -15,7 +15,7 @@ import (
 func TestALimitedExportHasNoOtherArtifacts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, err := w.PutArtifact(ctx, w.p, strings.NewReader("nobody refers to this"), "", "", w.now)
+	_, err := w.PutArtifact(ctx, w.p, strings.NewReader("no one refers to this"), "", "", w.now)
 	require.NoError(t, err)
 	named, err := w.PutArtifact(ctx, w.p, strings.NewReader("a log"), "text/plain", "", w.now)
 	require.NoError(t, err)

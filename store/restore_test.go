@@ -34,7 +34,7 @@ func (w *world) varied() {
 	w.modify(schema.Patch{ID: tea.String(), Content: ptr("Tea is served cold"), Tags: &[]string{"drinks"}})
 	artifact, err := w.PutArtifact(ctx, w.p, strings.NewReader("a log\x00 with bytes"), "text/plain", "", w.now)
 	require.NoError(w.t, err)
-	_, err = w.PutArtifact(ctx, w.p, strings.NewReader("nobody refers to this"), "", "", w.now)
+	_, err = w.PutArtifact(ctx, w.p, strings.NewReader("no one refers to this"), "", "", w.now)
 	require.NoError(w.t, err)
 	w.created(record(w.t, `{"type": "episodic", "confidence": 1, "payload": {"kind": "episodic", "artifacts": [%q],
 		"timeline": [{"t": "2026-01-01T00:00:00.123456Z", "event_kind": "observation", "ref": "e1", "summary": "the build failed"}]}}`, artifact.Address))

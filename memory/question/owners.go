@@ -20,7 +20,6 @@ func (o owners) none() bool { return len(o.named) == 0 && !o.my && !o.self }
 
 var (
 	possessives = english.Words("my mine our ours")
-	askerModals = english.Words("can could should shall may might must would")
 	tells       = english.Stems("tell show remind give list send let help")
 	clauseWords = english.Words("if when after before that while")
 	// lookups has verbs of questions about where something is or who does it: "where do I find …"
@@ -58,7 +57,7 @@ func impersonal(ts []english.Token, i int) bool {
 	}
 	before := ts[i-1]
 	switch {
-	case askerModals[before.Low], clauseWords[before.Low] && i > 1:
+	case modals[before.Low], before.Is("can", "must"), clauseWords[before.Low] && i > 1:
 		return true
 	case before.Is("do") && i > 1 && ts[0].Is("how", "what", "where", "who", "whom", "which", "when"):
 		return ts[0].Low == "how" || i+1 < len(ts) && lookups[ts[i+1].Stem]
@@ -79,7 +78,7 @@ func hasDigit(s string) bool { return strings.ContainsFunc(s, unicode.IsDigit) }
 // specific reports whether a word is an identifier or so rare that a text with it is probably about the same thing.
 func (c content) specific() bool { return hasDigit(c.stem) || c.weight >= 1 }
 
-// named returns how well a text covers the named owners of a question: on average, and the least.
+// coveredBy returns how well a text covers the named owners of a question: on average, and the least.
 func (o owners) coveredBy(v vocabulary) (share, least float64) {
 	if len(o.named) == 0 {
 		return 0, 0
@@ -112,8 +111,8 @@ func identifierParts(text string) []string {
 	var parts []string
 	start, previous := 0, rune(0)
 	end := func(at int) {
-		if part := strings.ToLower(text[start:at]); len(part) > 2 && len(part) < len(text) {
-			parts = append(parts, part)
+		if n := at - start; n > 2 && n < len(text) {
+			parts = append(parts, strings.ToLower(text[start:at]))
 		}
 	}
 	for i, r := range text {

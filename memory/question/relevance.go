@@ -77,6 +77,7 @@ func RelevanceMeasures(q Question, t Text) []float64 {
 		}
 	}
 	typed := q.kind != askedThing && q.kind != askedWhether
+	gives := typed && q.gives(&t)
 	name := slices.ContainsFunc(t.words, func(c content) bool { return c.name })
 	return []float64{
 		when(none),
@@ -97,8 +98,8 @@ func RelevanceMeasures(q Question, t Text) []float64 {
 		back / max(total, 0.5),
 		when(q.Amount && !t.vocabulary.amounts),
 		when(q.who && name),
-		when(typed && q.gives(&t)),
-		when(typed && !q.gives(&t)),
+		when(gives),
+		when(typed && !gives),
 		when(specific),
 		float64(min(found, 3)) / 3,
 		t.Length(),

@@ -6,8 +6,8 @@
 // The first file has evaluation conversations in the format of `make bench`, the next ones statements with questions.
 // They are used for relevance too: the weights of relevance were fitted with both, the files of questions being first,
 // home and software of bench/changes/questions, and the calibration was then shifted so that the floor suits
-// conversations and notes. The others have scenarios; those of -test are not fitted. The weights of successions were fitted with -succession and
-// bench/changes/scenarios/first.txt.
+// conversations and notes. The others have scenarios; those of -test are not fitted. The weights of successions were
+// fitted with -succession and bench/changes/scenarios/first.txt.
 //
 // Each model is also fitted to one half and tested on the other. A large difference shows overfitting.
 package main

@@ -33,8 +33,8 @@ func questionsOf(files string) (out []changes.Tenant, err error) {
 	return out, nil
 }
 
-// printAnswered prints how many questions of a tenant have an answer above the floor, by an estimate of relevance, without
-// retrieval: every statement is compared with every question.
+// printAnswered prints how many questions of a tenant have an answer above the floor, by an estimate of relevance.
+// There is no retrieval: every statement is compared with every question.
 func printAnswered(t changes.Tenant, show bool, relevance func(q question.Question, t question.Text) float64) {
 	texts := make([]question.Text, len(t.Statements))
 	for i, s := range t.Statements {

@@ -99,20 +99,30 @@ func confirmForget(
 	return endOfForget(ctx, a, c, status, id)
 }
 
-// endOfForget waits for an open run and prints its receipt.
+// endOfForget waits for a confirmed run, unless it is done, and prints its receipt.
 func endOfForget(ctx context.Context, a *app.App, c client.Client, status schema.ForgetStatus, id uuid.UUID) error {
-	receipt := status.ForgetReceipt
-	if status.FinishedAt == nil {
-		var err error
-		a.Interrupted = "the run continues: " + status.WorkflowID
-		if receipt, err = followForget(ctx, a, c, c.GetWorkflow(ctx, status.WorkflowID, ""), id); err != nil {
-			var ended *temporal.WorkflowExecutionError
-			if errors.As(err, &ended) {
-				err = fmt.Errorf("%w; `mneme forget resume %s` continues it", err, id)
-			}
-			return err
-		}
+	if status.FinishedAt != nil {
+		return printForgotten(a, status.ForgetReceipt)
 	}
+	return awaitForget(ctx, a, c, c.GetWorkflow(ctx, status.WorkflowID, ""), id)
+}
+
+// awaitForget waits for an open run and prints its receipt.
+func awaitForget(ctx context.Context, a *app.App, c client.Client, run client.WorkflowRun, id uuid.UUID) error {
+	a.Interrupted = "the run continues: " + run.GetID()
+	receipt, err := followForget(ctx, a, c, run, id)
+	var ended *temporal.WorkflowExecutionError
+	if errors.As(err, &ended) {
+		return fmt.Errorf("%w; `mneme forget resume %s` continues it", err, id)
+	}
+	if err != nil {
+		return err
+	}
+	return printForgotten(a, receipt)
+}
+
+// printForgotten prints the receipt of a run that has ended.
+func printForgotten(a *app.App, receipt schema.ForgetReceipt) error {
 	if err := a.Print(receipt, func(t *app.Text) { receiptText(t, receipt) }); err != nil {
 		return err
 	}
@@ -154,15 +164,7 @@ func resumeForget(ctx context.Context, a *app.App, status schema.ForgetStatus, i
 	if err != nil {
 		return err
 	}
-	a.Interrupted = "the run continues: " + status.WorkflowID
-	receipt, err := followForget(ctx, a, c, run, id)
-	if err != nil {
-		return err
-	}
-	if err := a.Print(receipt, func(t *app.Text) { receiptText(t, receipt) }); err != nil {
-		return err
-	}
-	return forgetProblem(receipt, 0)
+	return awaitForget(ctx, a, c, run, id)
 }
 
 func newForgetStatus(a *app.App) *cobra.Command {
