@@ -99,7 +99,11 @@ func TestDerivedIsRebuiltFromTheLedger(t *testing.T) {
 			for _, agent := range []string{"ann", "bob"} {
 				key := sessionKey(agent, fmt.Sprint(i, run), stream+run)
 				if agent == "bob" {
-					key.Principal.PolicyGroup, key.Principal.User = "", "u"
+					key.Principal.PolicyGroup = ""
+				}
+				// A conversation belongs to a user, so both agents act for the user there. A world belongs to no one.
+				if agent == "bob" && i == 1 || i == 2 {
+					key.Principal.User = "u"
 				}
 				keys = append(keys, key)
 			}

@@ -75,7 +75,8 @@ func ceiling(in api.ReflectInput) schema.Sensitivity {
 }
 
 func viewer(in api.ReflectInput) views.Viewer {
-	return views.Viewer{Agent: in.Principal.Agent, PolicyGroup: in.Principal.PolicyGroup, MaxSensitivity: ceiling(in)}
+	return views.Viewer{Agent: in.Principal.Agent, PolicyGroup: in.Principal.PolicyGroup,
+		User: in.Principal.User, MaxSensitivity: ceiling(in)}
 }
 
 // BeliefRequest is a request for the belief on a span.

@@ -187,7 +187,8 @@ func (a *Sessions) append(ctx context.Context, ref api.SessionRef, part []ledger
 		return nil, err
 	}
 	appended, err := a.Store.Append(ctx, events.AppendInput{Tenant: ref.Principal.Tenant,
-		PolicyGroup: ref.Principal.PolicyGroup, Events: filled, Open: views.OpenKinds(a.GlobalKinds), Now: now})
+		PolicyGroup: ref.Principal.PolicyGroup, User: ref.Principal.User, Events: filled,
+		Open: views.OpenKinds(a.GlobalKinds), Now: now})
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,8 @@ func OpenKinds(named []string) []string {
 type Viewer struct {
 	Agent       string `json:"agent"`
 	PolicyGroup string `json:"policy_group,omitempty"`
+	// User is the person for whom the agent acts. Empty: no one in particular.
+	User string `json:"user,omitempty"`
 
 	// MaxSensitivity is the highest class that is shown, even of the agent's own events. Empty: no limit.
 	MaxSensitivity schema.Sensitivity `json:"max_sensitivity,omitempty"`
@@ -33,6 +35,18 @@ type Viewer struct {
 	// GlobalKinds has the kinds that every agent sees. Nil means those of document 001; empty means none. JSON keeps
 	// the difference, as null and [].
 	GlobalKinds []string `json:"global_kinds"`
+}
+
+// Reads reports whether the viewer reads a stream of a scope: user/NAME for the stream of a user, empty for a stream of
+// no user. A viewer that acts for a user reads the streams of that user and those of no user, as schema.Principal.MayRead
+// does for memories.
+func (v Viewer) Reads(scope string) bool { return schema.Principal{User: v.User}.MayRead(scope) }
+
+// MayAppend reports whether an agent that acts for a user may append to a stream of a scope: only to the user's own
+// streams and to worlds, which belong to no user. Otherwise what it appends would be read for other users. Without a
+// user it may append to every stream.
+func MayAppend(user, stream, scope string) bool {
+	return user == "" || scope == schema.UserScope(user) || ledger.StreamKindOf(stream) == ledger.StreamWorld
 }
 
 // Sees reports whether an event is visible to the viewer:

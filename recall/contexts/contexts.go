@@ -56,7 +56,8 @@ func (b *Builder) Build(ctx context.Context, req ledger.ContextRequest) (ledger.
 	memory := settings(req.Memory)
 	view := events.ViewInput{Tenant: req.Principal.Tenant, Streams: req.Streams, Memory: memory,
 		Turn: req.Turn, Scene: req.Scene, Index: index, Viewer: views.Viewer{Agent: req.Principal.Agent,
-			PolicyGroup: req.Principal.PolicyGroup, MaxSensitivity: clearance.MaxSensitivity}}
+			PolicyGroup: req.Principal.PolicyGroup, User: req.Principal.User,
+			MaxSensitivity: clearance.MaxSensitivity}}
 	read, err := b.Store.ForView(ctx, view)
 	if err != nil {
 		return ledger.ContextResponse{}, err

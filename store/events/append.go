@@ -64,6 +64,7 @@ func Queue(batch *pgx.Batch, rows []Row) error {
 type AppendInput struct {
 	Tenant      string
 	PolicyGroup string // of the agents of the events
+	User        string // for whom they are appended; new streams become the user's. Empty for no one in particular
 	Events      []ledger.Event
 	// Open are the kinds that every agent sees, unless the event sets its visibility.
 	Open []string
@@ -72,8 +73,8 @@ type AppendInput struct {
 
 // Append appends events in the given order and returns the place of each. It raises the sensitivity of an event to
 // that of its payload (sensitive.Raised). If an event with the id exists, nothing is added and its place is
-// returned. Append returns a *schema.ValidationError and appends nothing for an invalid event, for an id of a
-// different event, and for a reflection on evidence that does not exist, that its agent does not see or that was
+// returned. Append returns a *schema.ValidationError and appends nothing for an invalid event, for a stream to which
+// the user must not append (views.MayAppend), for an id of a different event, and for a reflection on evidence that does not exist, that its agent does not see or that was
 // erased.
 func (s *Events) Append(ctx context.Context, in AppendInput) (out []ledger.Appended, err error) {
 	for try := 1; ; try++ {
@@ -113,6 +114,9 @@ type appended struct {
 // AppendIn is Append in a transaction bound to the tenant. It locks the streams until the transaction ends.
 func AppendIn(ctx context.Context, tx pgx.Tx, in AppendInput) ([]ledger.Appended, error) {
 	if err := ledger.ValidateEvents(in.Events); err != nil {
+		return nil, err
+	}
+	if err := claimFor(ctx, tx, in); err != nil {
 		return nil, err
 	}
 	checked, err := withEvidence(ctx, tx, in, classified(in.Events))

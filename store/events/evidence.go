@@ -51,13 +51,20 @@ func withEvidence(ctx context.Context, tx pgx.Tx, in AppendInput, list []ledger.
 		return nil, err
 	}
 	known := make(map[string]ledger.Event, len(ids)) // events that a reflection may cite, by id
+	stored := make(map[string]bool, len(there))
+	for _, e := range there {
+		stored[e.ID] = true
+	}
+	if there, err = readable(ctx, tx, in.Tenant, in.User, there); err != nil {
+		return nil, err
+	}
 	for _, e := range there {
 		known[e.ID] = e
 	}
 	var p check.Problems
 	out := slices.Clone(list)
 	for i, e := range out {
-		if _, old := known[e.ID]; old {
+		if stored[e.ID] {
 			continue
 		}
 		e.PolicyGroup, e.Visibility = cmp.Or(e.PolicyGroup, in.PolicyGroup), ledger.VisibilityOf(e, in.Open)

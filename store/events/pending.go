@@ -95,7 +95,7 @@ func (s *Events) Pending(ctx context.Context, in PendingInput) ([]ledger.Event, 
 		return nil, fmt.Errorf("read pending events: %w", err)
 	}
 	args["after"] = after
-	out, err := s.query(ctx, in.Principal.Tenant, pendingSQL, args)
+	out, err := s.queryFor(ctx, in.Principal.Tenant, in.Principal.User, pendingSQL, args)
 	if err != nil {
 		return nil, fmt.Errorf("read pending events: %w", err)
 	}
@@ -104,7 +104,7 @@ func (s *Events) Pending(ctx context.Context, in PendingInput) ([]ledger.Event, 
 		return out, nil
 	}
 	args["after"], args["happened"], args["limit"] = out[len(out)-1].Seq, true, 1
-	more, err := s.query(ctx, in.Principal.Tenant, pendingSQL, args)
+	more, err := s.queryFor(ctx, in.Principal.Tenant, in.Principal.User, pendingSQL, args)
 	if err != nil {
 		return nil, fmt.Errorf("read pending events: %w", err)
 	}

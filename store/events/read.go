@@ -121,7 +121,7 @@ func (s *Events) Latest(ctx context.Context, in LatestInput) ([]ledger.Event, er
 	if before <= 0 {
 		before = 1 << 62
 	}
-	out, err := s.query(ctx, in.Principal.Tenant, latestSQL, pg.Args{
+	out, err := s.queryFor(ctx, in.Principal.Tenant, in.Principal.User, latestSQL, pg.Args{
 		"tenant":           in.Principal.Tenant,
 		"stream":           in.Stream,
 		"agent":            in.Principal.Agent,
@@ -152,7 +152,13 @@ const byIDSQL = `
 
 // ByID reads events by id, in no particular order. Unknown ids are ignored.
 func (s *Events) ByID(ctx context.Context, tenant string, ids []string) ([]ledger.Event, error) {
-	out, err := s.query(ctx, tenant, byIDSQL, pg.Args{"tenant": tenant, "ids": ids})
+	return s.ByIDFor(ctx, tenant, "", ids)
+}
+
+// ByIDFor is ByID for an agent that acts for a user: it leaves out the streams of other users. With an empty user it
+// reads all streams.
+func (s *Events) ByIDFor(ctx context.Context, tenant, user string, ids []string) ([]ledger.Event, error) {
+	out, err := s.queryFor(ctx, tenant, user, byIDSQL, pg.Args{"tenant": tenant, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read events by id: %w", err)
 	}
@@ -189,6 +195,7 @@ func collect(ctx context.Context, tx pgx.Tx, sql string, args pg.Args) ([]ledger
 // Stream is one stream of a tenant.
 type Stream struct {
 	Stream    string    `json:"stream"`
+	Scope     string    `json:"scope,omitempty"` // user/NAME for the stream of a user; empty for none
 	LastSeq   int64     `json:"last_seq"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // when its newest event was recorded
@@ -198,7 +205,7 @@ type Stream struct {
 func (s *Events) Streams(ctx context.Context, tenant, after string, limit int) (out []Stream, err error) {
 	err = s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `
-			SELECT stream, last_seq, created_at, updated_at
+			SELECT stream, scope, last_seq, created_at, updated_at
 			FROM event_streams
 			WHERE tenant = @tenant AND stream > @after
 			ORDER BY stream

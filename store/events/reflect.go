@@ -45,6 +45,16 @@ func (s *Events) Reflect(ctx context.Context, in ReflectInput) (ledger.Appended,
 				out = ledger.Appended{ID: in.Event.ID, Stream: events[i].Stream, Seq: events[i].Seq}
 				return nil
 			}
+			refused, err := ClaimIn(ctx, c.Tx, in.Tenant, in.Viewer.User, []string{in.Event.Stream}, in.Now)
+			if err != nil {
+				return err
+			}
+			if refused != nil {
+				return &schema.ValidationError{Fields: []schema.FieldError{{Field: "stream", Problem: NotOfUser}}}
+			}
+			if events, err = readable(ctx, c.Tx, in.Tenant, in.Viewer.User, events); err != nil {
+				return err
+			}
 			least, err := in.Viewer.Check(in.Reflection, events)
 			if err != nil {
 				return err
@@ -110,6 +120,9 @@ const ownReflectionsSQL = `
 	FROM events e
 	WHERE e.tenant = @tenant AND e.agent_id = @agent AND e.kind = 'agent.reflected'
 		AND e.sensitivity = ANY(@sensitivities)
+		AND (@user = '' OR EXISTS (
+			SELECT FROM event_streams s
+			WHERE s.tenant = @tenant AND s.stream = e.stream AND s.scope IN ('', @user_scope)))
 	ORDER BY e.recorded_at DESC, e.stream DESC, e.seq DESC
 	LIMIT @limit`
 
@@ -143,10 +156,12 @@ func (s *Events) Reflections(ctx context.Context, in ReflectionsInput) ([]ledger
 		"limit":         max(1, min(in.Limit, MaxPage)),
 	}
 	sql := ownReflectionsSQL
-	if in.Stream != "" {
+	if in.Stream == "" {
+		args["user"], args["user_scope"] = in.Principal.User, schema.UserScope(in.Principal.User)
+	} else {
 		sql, args["stream"], args["policy_group"] = reflectionsSQL, in.Stream, in.Principal.PolicyGroup
 	}
-	out, err := s.query(ctx, in.Principal.Tenant, sql, args)
+	out, err := s.queryFor(ctx, in.Principal.Tenant, in.Principal.User, sql, args)
 	if err != nil {
 		return nil, fmt.Errorf("read reflections: %w", err)
 	}

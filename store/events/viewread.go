@@ -42,7 +42,7 @@ type View struct {
 	Partial bool
 }
 
-// ForView reads only what a view needs, whatever the length of the streams: the latest events, the latest event on
+// ForView leaves out the streams that the viewer must not read (views.Viewer.Reads). It reads only what a view needs, whatever the length of the streams: the latest events, the latest event on
 // each field of the world, the latest inputs of users, and the viewer's beliefs. Salience chooses from all events;
 // they are read kind by kind, latest turn first, until no older one can be salient enough (SalienceMemory.Ceiling).
 // Marks, which find the latest event on a field, are described with the table event_marks.
@@ -197,7 +197,7 @@ func (r *viewReader) readReflections(stream string) error {
 
 func (r *viewReader) readHeads() error {
 	rows, err := r.tx.Query(r.ctx, `
-		SELECT stream, last_seq
+		SELECT stream, scope, last_seq
 		FROM event_streams
 		WHERE tenant = @tenant AND stream = ANY(@streams)`, pg.Args{"tenant": r.Tenant, "streams": r.Streams})
 	if err != nil {
@@ -205,12 +205,15 @@ func (r *viewReader) readHeads() error {
 	}
 	type head struct {
 		Stream  string
+		Scope   string
 		LastSeq int64
 	}
 	heads, err := pgx.CollectRows(rows, pgx.RowToStructByName[head])
 	r.heads = make(map[string]int64, len(heads))
 	for _, h := range heads {
-		r.heads[h.Stream] = h.LastSeq
+		if r.Viewer.Reads(h.Scope) {
+			r.heads[h.Stream] = h.LastSeq
+		}
 	}
 	return err
 }

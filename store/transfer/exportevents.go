@@ -30,7 +30,9 @@ func exportEvents(
 	}
 	rows, err := tx.Query(ctx, `
 		SELECT e.recorded_at, e.stream, e.seq, to_jsonb(e) - '{tenant,seq}'::text[]
+			|| CASE WHEN s.scope <> '' THEN jsonb_build_object('stream_scope', s.scope) ELSE '{}' END
 		FROM events e
+			LEFT JOIN event_streams s ON s.tenant = e.tenant AND s.stream = e.stream
 		WHERE e.tenant = @tenant AND (e.recorded_at, e.stream, e.seq) > (@after_time, @after_stream, @after_seq)`+
 		selected+`
 		ORDER BY e.recorded_at, e.stream, e.seq

@@ -118,7 +118,8 @@ func (q *beliefsQuery) read(ctx context.Context, a *app.App, args []string) (Bel
 	if err := app.CheckPrincipal(p); err != nil {
 		return BeliefList{}, err
 	}
-	v := views.Viewer{Agent: p.Agent, PolicyGroup: p.PolicyGroup, MaxSensitivity: schema.Sensitivity(q.ceiling)}
+	v := views.Viewer{Agent: p.Agent, PolicyGroup: p.PolicyGroup, User: p.User,
+		MaxSensitivity: schema.Sensitivity(q.ceiling)}
 	if !v.MaxSensitivity.Valid() {
 		return BeliefList{}, app.Invalid("max-sensitivity", "must be public, low, medium, high or hyper")
 	}
@@ -135,7 +136,7 @@ func (q *beliefsQuery) read(ctx context.Context, a *app.App, args []string) (Bel
 	defer cancel()
 	var found []ledger.Event
 	if q.id != "" {
-		found, err = st.ByID(ctx, p.Tenant, []string{q.id})
+		found, err = st.ByIDFor(ctx, p.Tenant, p.User, []string{q.id})
 		found = slices.DeleteFunc(found, func(e ledger.Event) bool {
 			return e.Kind != ledger.KindAgentReflected || !e.Erased && !v.Sees(e) || e.Erased && e.Agent != p.Agent
 		})
@@ -158,7 +159,7 @@ func (q *beliefsQuery) read(ctx context.Context, a *app.App, args []string) (Bel
 		r, _ := ledger.Payload[ledger.Reflection](e)
 		cited = append(cited, r.BasedOn...)
 	}
-	evidence, err := st.ByID(ctx, p.Tenant, cited)
+	evidence, err := st.ByIDFor(ctx, p.Tenant, p.User, cited)
 	if err != nil {
 		return BeliefList{}, err
 	}

@@ -67,7 +67,7 @@ the command can be run again.`,
 				ctx, cancel := a.Within(cmd.Context())
 				defer cancel()
 				appended, err := st.Append(ctx, events.AppendInput{Tenant: a.Cfg.Principal.Tenant,
-					PolicyGroup: a.Cfg.Principal.PolicyGroup, Events: page,
+					PolicyGroup: a.Cfg.Principal.PolicyGroup, User: a.Cfg.Principal.User, Events: page,
 					Open: views.OpenKinds(a.Cfg.GlobalKinds), Now: time.Now()})
 				out.Events = append(out.Events, appended...)
 				return err
@@ -308,7 +308,15 @@ func newStreams(a *app.App) *cobra.Command {
 func (l StreamList) text(t *app.Text) {
 	rows := make([][]string, len(l.Streams))
 	for i, s := range l.Streams {
-		rows[i] = []string{s.Stream, strconv.FormatInt(s.LastSeq, 10), app.When(s.UpdatedAt)}
+		rows[i] = []string{s.Stream, ofUser(s.Scope), strconv.FormatInt(s.LastSeq, 10), app.When(s.UpdatedAt)}
 	}
-	t.Table("STREAM LAST_SEQ UPDATED", rows)
+	t.Table("STREAM USER LAST_SEQ UPDATED", rows)
+}
+
+// ofUser returns the user of a stream's scope.
+func ofUser(scope string) string {
+	if scope == schema.UserScopePrefix {
+		return "(several)"
+	}
+	return schema.UserOf(scope)
 }

@@ -1,0 +1,127 @@
+package events
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory/views"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// owned is a stream with the scope of its user.
+type owned struct {
+	Stream string
+	Scope  string
+}
+
+// ClaimIn makes the streams that do not exist yet belong to a user, in a transaction bound to the tenant. It returns
+// those to which the user must not append: streams of another user or of none (views.MayAppend). It locks new streams
+// until the transaction ends.
+func ClaimIn(ctx context.Context, tx pgx.Tx, tenant, user string, streams []string,
+	now time.Time) (refused []string, err error) {
+	streams = slices.DeleteFunc(slices.Clone(streams), func(s string) bool { return views.MayAppend(user, s, "") })
+	if len(streams) == 0 {
+		return nil, nil
+	}
+	_, err = tx.Exec(ctx, `
+		INSERT INTO event_streams (tenant, stream, last_seq, created_at, updated_at, scope)
+		SELECT DISTINCT @tenant, n, 0, @now::timestamptz, @now::timestamptz, @scope
+		FROM unnest(@streams::text[]) n
+		ORDER BY n
+		ON CONFLICT DO NOTHING`,
+		pg.Args{"tenant": tenant, "streams": streams, "now": now, "scope": schema.UserScope(user)})
+	if err != nil {
+		return nil, err
+	}
+	there, err := scopesOf(ctx, tx, tenant, streams)
+	for stream, scope := range there {
+		if !views.MayAppend(user, stream, scope) {
+			refused = append(refused, stream)
+		}
+	}
+	return refused, err
+}
+
+// claimFor is ClaimIn for the streams of events. It returns a *schema.ValidationError for the events that the user must
+// not append.
+func claimFor(ctx context.Context, tx pgx.Tx, in AppendInput) error {
+	streams := make([]string, len(in.Events))
+	for i, e := range in.Events {
+		streams[i] = e.Stream
+	}
+	refused, err := ClaimIn(ctx, tx, in.Tenant, in.User, streams, in.Now)
+	if err != nil {
+		return err
+	}
+	var problems []schema.FieldError
+	for i, stream := range streams {
+		if slices.Contains(refused, stream) {
+			problems = append(problems, schema.FieldError{Field: fmt.Sprintf("events[%d].stream", i),
+				Problem: NotOfUser})
+		}
+	}
+	if problems != nil {
+		return &schema.ValidationError{Fields: problems}
+	}
+	return nil
+}
+
+// NotOfUser is the problem of a stream to which a user must not append.
+const NotOfUser = "is not a stream of this user"
+
+// scopesOf reads the scopes of streams. A stream that does not exist is left out.
+func scopesOf(ctx context.Context, tx pgx.Tx, tenant string, streams []string) (map[string]string, error) {
+	rows, err := commit.Rows[owned](ctx, tx, `
+		SELECT stream, scope
+		FROM event_streams
+		WHERE tenant = @tenant AND stream = ANY(@streams)`, pg.Args{"tenant": tenant, "streams": streams})
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]string, len(rows))
+	for _, r := range rows {
+		out[r.Stream] = r.Scope
+	}
+	return out, nil
+}
+
+// readable removes the events of streams that a user must not read.
+func readable(ctx context.Context, tx pgx.Tx, tenant, user string, list []ledger.Event) ([]ledger.Event, error) {
+	if user == "" || len(list) == 0 {
+		return list, nil
+	}
+	streams := make([]string, len(list))
+	for i, e := range list {
+		streams[i] = e.Stream
+	}
+	slices.Sort(streams)
+	scopes, err := scopesOf(ctx, tx, tenant, slices.Compact(streams))
+	if err != nil {
+		return nil, err
+	}
+	v := views.Viewer{User: user}
+	return slices.DeleteFunc(list, func(e ledger.Event) bool { return !v.Reads(scopes[e.Stream]) }), nil
+}
+
+// queryFor is query for events that a user reads.
+func (s *Events) queryFor(ctx context.Context, tenant, user, sql string, args pg.Args) ([]ledger.Event, error) {
+	var out []ledger.Event
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
+		if err := inIndexOrder(ctx, tx); err != nil {
+			return err
+		}
+		if out, err = collect(ctx, tx, sql, args); err != nil {
+			return err
+		}
+		out, err = readable(ctx, tx, tenant, user, out)
+		return err
+	})
+	return out, err
+}
