@@ -177,10 +177,41 @@ func TestASessionOfAnotherUserIsRefused(t *testing.T) {
 		requireField(t, err, "stream")
 	}
 	require.Equal(t, 1, w.count("sessions", "TRUE"))
+	for user, n := range map[string]int{"maya": 1, "tom": 0, "": 1} {
+		listed, err := w.Store.ListSessions(ctx, sessions.ListInput{Tenant: "t", User: user, Limit: 10})
+		require.NoError(t, err)
+		require.Len(t, listed, n, user)
+	}
 	require.NoError(t, w.appendFor("maya", said("m1", "run/chat", "ann", ledger.KindUserInjected)))
 	state, err := w.Store.TakeIn(ctx, key("maya", "chat"), w.now)
 	require.NoError(t, err)
 	require.Equal(t, 1, state.Events)
+}
+
+// The events of a user are those of its streams, page by page, erased ones included.
+func TestEventsOfAUserByPages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	require.NoError(t, w.appendFor("maya", said("m1", "run/a", "ann", ledger.KindUserInjected),
+		said("m2", "run/a", "ann", ledger.KindAgentSpoke), said("m3", "run/c", "bob", ledger.KindAgentSpoke),
+		said("w1", "world/town", "ann", ledger.KindWorldObserved)))
+	require.NoError(t, w.appendFor("tom", said("t1", "run/b", "ann", ledger.KindUserInjected)))
+	w.append(w.now, said("a1", "run/d", "ann", ledger.KindUserInjected))
+	_, err := w.Store.Empty(ctx, "t", []string{"m2"}, w.now)
+	require.NoError(t, err)
+	for limit := 1; limit <= 4; limit++ {
+		var all []string
+		for place := (events.Place{}); ; {
+			ids, last, err := w.Store.OfUser(ctx, "t", "maya", place, limit)
+			require.NoError(t, err)
+			require.LessOrEqual(t, len(ids), limit)
+			if len(ids) == 0 {
+				break
+			}
+			all, place = append(all, ids...), last
+		}
+		require.Equal(t, []string{"m1", "m2", "m3"}, all)
+	}
 }
 
 // Streams from before they had users get the user of their sessions.

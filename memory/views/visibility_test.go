@@ -149,3 +149,27 @@ func count(events []ledger.Event, is func(ledger.Event) bool) int {
 	}
 	return n
 }
+
+// A user reads the streams of no user and its own, as it reads memories, and appends to its own streams and to worlds.
+func TestStreamsOfUsers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		user, stream, scope string
+		reads, appends      bool
+	}{
+		{"maya", "run/x", "user/maya", true, true},
+		{"maya", "run/x", "", true, false},
+		{"maya", "run/x", "user/tom", false, false},
+		{"maya", "run/x", "user/", false, false}, // of several users
+		{"maya", "world/town", "", true, true},
+		{"maya", "conversation/c", "user/MAYA", false, false},
+		{"", "run/x", "user/maya", true, true},
+		{"", "run/x", "user/", true, true},
+		{"", "conversation/c", "", true, true},
+	} {
+		viewer := views.Viewer{Agent: "ann", User: c.user}
+		require.Equal(t, c.reads, viewer.Reads(c.scope), "%+v", c)
+		require.Equal(t, schema.Principal{User: c.user}.MayRead(c.scope), viewer.Reads(c.scope), "%+v", c)
+		require.Equal(t, c.appends, views.MayAppend(c.user, c.stream, c.scope), "%+v", c)
+	}
+}

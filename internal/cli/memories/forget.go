@@ -274,7 +274,13 @@ func forget(ctx context.Context, a *app.App, req schema.ForgetRequest, yes bool)
 		return refusedForget(err)
 	}
 	out.Receipt = &receipt
-	if err := a.Print(out, func(t *app.Text) { receiptText(t, receipt) }); err != nil {
+	err = a.Print(out, func(t *app.Text) {
+		receiptText(t, receipt)
+		if user := req.Principal.User; user != "" && req.Selector.All && req.Mode == schema.ForgetErase {
+			t.Line("the ledger keeps the events of the user's sessions: mneme events erase --all --user %s", user)
+		}
+	})
+	if err != nil {
 		return err
 	}
 	return forgetProblem(receipt, len(req.Selector.IDs))

@@ -16,6 +16,7 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/store/events"
 	"github.com/mneme/mneme/store/sessions"
 )
 
@@ -25,6 +26,7 @@ type EraseResult struct {
 	Runs     int      `json:"runs,omitempty"`     // deleted runs that carried or showed the events
 	Indexed  int      `json:"indexed,omitempty"`  // events that were removed from a memory index outside Postgres
 	Episodes []string `json:"episodes,omitempty"` // records that repeat the events and were not erased
+	User     string   `json:"user,omitempty"`     // whose events were erased, with --all
 	// Unreached means that Temporal did not answer: runs of Context may still show the events. No session carried
 	// them.
 	Unreached bool `json:"unreached,omitempty"`
@@ -34,13 +36,13 @@ type EraseResult struct {
 
 type eraseFlags struct {
 	app.OperationFlags
-	yes, everywhere bool
+	yes, everywhere, all bool
 }
 
 func newErase(a *app.App) *cobra.Command {
 	var f eraseFlags
 	cmd := &cobra.Command{
-		Use:   "erase ID...",
+		Use:   "erase ID... | --all --user NAME",
 		Short: "Empty events permanently: their payloads are removed, their numbers stay",
 		Long: `Empty events permanently: their payloads are removed, their numbers stay. The command also
 deletes the Temporal histories of the sessions that received the events, and of the tenant's runs that read contexts
@@ -49,10 +51,14 @@ only empties the events and says so; run it again later.
 
 Episodes that repeat the events are listed. With --everywhere they are erased as "mneme erase --everywhere" does, with
 memories extracted from them, and the receipt is printed. Episodes of another agent are not erased: repeat the
-command with its name as --agent. The other events of these sessions are still in the ledger.`,
+command with its name as --agent. The other events of these sessions are still in the ledger.
+
+With --all and a user it empties all events of the user's streams, of every agent. Erase the user's memories as well:
+mneme forget --user NAME --all --mode erase. If the command is interrupted, run it again.`,
 		Example: `  mneme events erase e2 --yes
-  mneme events erase e2 e3 --everywhere --reason "asked for by the user" --yes`,
-		Args: cobra.RangeArgs(1, ledger.MaxAppend),
+  mneme events erase e2 e3 --everywhere --reason "asked for by the user" --yes
+  mneme events erase --all --user maya --reason "asked for by the user" --yes`,
+		Args: cobra.MaximumNArgs(ledger.MaxAppend),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !f.yes {
 				return app.Invalid("yes", "is required: erased payloads cannot be recovered")
@@ -60,20 +66,79 @@ command with its name as --agent. The other events of these sessions are still i
 			if f.everywhere && strings.TrimSpace(f.Reason) == "" {
 				return app.Invalid("reason", "is required with --everywhere: the records' history keeps it")
 			}
+			if f.all {
+				return f.eraseAll(cmd.Context(), a, args)
+			}
+			if len(args) == 0 {
+				return app.Invalid("id", "is required, unless --all and a user are given")
+			}
 			return f.erase(cmd.Context(), a, args)
 		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.yes, "yes", false, "confirm")
 	flags.BoolVar(&f.everywhere, "everywhere", false, "also erase the episodes that repeat the events")
+	flags.BoolVar(&f.all, "all", false, "all events of the streams of the user (--user)")
 	f.Register(flags)
 	return cmd
 }
 
-func (f *eraseFlags) erase(ctx context.Context, a *app.App, ids []string) error {
+// eraseAll erases the events of all streams of the user, page by page. Events that are erased already are included:
+// an earlier call may have ended before it deleted the histories.
+func (f *eraseFlags) eraseAll(ctx context.Context, a *app.App, ids []string) error {
+	p := a.Cfg.Principal
+	switch {
+	case len(ids) > 0:
+		return app.Invalid("all", "must not be given with ids")
+	case p.User == "":
+		return app.Invalid("user", "is required with --all")
+	case f.everywhere:
+		return app.Invalid("everywhere", "must not be given with --all: mneme forget --all erases the user's memories")
+	}
+	if err := p.CheckUser(); err != nil {
+		return err
+	}
 	st, err := a.OpenStore(ctx)
 	if err != nil {
 		return err
+	}
+	all := EraseResult{User: p.User}
+	for place := (events.Place{}); ; {
+		limited, cancel := a.Within(ctx)
+		page, last, err := st.OfUser(limited, p.Tenant, p.User, place, ledger.MaxAppend)
+		cancel()
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			slices.Sort(all.Episodes)
+			all.Episodes = slices.Compact(all.Episodes)
+			return a.Print(all, all.text)
+		}
+		out, err := f.erasePage(ctx, a, page)
+		if err != nil {
+			return err
+		}
+		all.Erased, all.Runs, all.Indexed = all.Erased+out.Erased, all.Runs+out.Runs, all.Indexed+out.Indexed
+		all.Episodes, all.Unreached = append(all.Episodes, out.Episodes...), all.Unreached || out.Unreached
+		place = last
+	}
+}
+
+// erase erases the events with these ids and prints the result.
+func (f *eraseFlags) erase(ctx context.Context, a *app.App, ids []string) error {
+	out, err := f.erasePage(ctx, a, ids)
+	if err != nil {
+		return err
+	}
+	return a.Print(out, out.text)
+}
+
+// erasePage empties at most ledger.MaxAppend events, and deletes the histories that may contain them.
+func (f *eraseFlags) erasePage(ctx context.Context, a *app.App, ids []string) (out EraseResult, err error) {
+	st, err := a.OpenStore(ctx)
+	if err != nil {
+		return out, err
 	}
 	limited, cancel := a.Within(ctx)
 	defer cancel()
@@ -82,26 +147,26 @@ func (f *eraseFlags) erase(ctx context.Context, a *app.App, ids []string) error 
 		Now:     time.Now(),
 		Receipt: ledger.Receipt{By: operation.By(), Reason: operation.Reason}})
 	if err != nil {
-		return err
+		return out, err
 	}
-	out := EraseResult{Erased: erased.Events}
+	out.Erased = erased.Events
 	for _, id := range erased.Episodes {
 		out.Episodes = append(out.Episodes, id.String())
 	}
 	gone, err := eraseHistories(ctx, a, ids)
 	if err != nil && len(erased.Workflows) > 0 {
-		return fmt.Errorf("%d events are emptied, but session histories may still contain them: %w", out.Erased, err)
+		return out, fmt.Errorf("%d events are emptied, but session histories may still contain them: %w", out.Erased, err)
 	}
 	out.Runs, out.Indexed, out.Unreached = gone.Runs, gone.Indexed, err != nil
 	if f.everywhere && len(out.Episodes) > 0 {
 		receipt, err := f.eraseEpisodes(ctx, a, out.Episodes)
 		if err != nil {
-			return fmt.Errorf("%d events are emptied, but episodes still repeat them: %w", out.Erased, err)
+			return out, fmt.Errorf("%d events are emptied, but episodes still repeat them: %w", out.Erased, err)
 		}
 		out.Receipt = &receipt
 		out.Episodes = slices.DeleteFunc(out.Episodes, func(id string) bool { return slices.Contains(receipt.IDs, id) })
 	}
-	return a.Print(out, out.text)
+	return out, nil
 }
 
 // eraseEpisodes erases records and memories with the same content, as `mneme erase --everywhere --yes` does.
@@ -162,6 +227,10 @@ func (r EraseResult) text(t *app.Text) {
 		for _, place := range r.Receipt.Pending {
 			t.Line("not reached yet: %s", place)
 		}
+	}
+	if r.User != "" && len(r.Episodes) > 0 {
+		t.Line("%d episodes repeat them: mneme forget --user %s --all --mode erase", len(r.Episodes), r.User)
+		return
 	}
 	for _, id := range r.Episodes {
 		t.Line("episode %s repeats them: mneme erase %s", id, id)

@@ -298,7 +298,7 @@ func newSessionList(a *app.App) *cobra.Command {
 		if err := app.CheckLimit("number", in.Limit, sessions.MaxPage); err != nil {
 			return err
 		}
-		in.Tenant = a.Cfg.Principal.Tenant
+		in.Tenant, in.User = a.Cfg.Principal.Tenant, a.Cfg.Principal.User
 		if !every {
 			in.Agent = a.Cfg.Principal.Agent
 		}
@@ -316,10 +316,10 @@ func newSessionList(a *app.App) *cobra.Command {
 		return a.Print(out, func(t *app.Text) {
 			rows := make([][]string, len(found))
 			for i, s := range found {
-				rows[i] = []string{s.Session, s.AgentID, s.State, strconv.Itoa(s.Events), s.Stream,
+				rows[i] = []string{s.Session, s.AgentID, schema.UserOf(s.Scope), s.State, strconv.Itoa(s.Events), s.Stream,
 					app.When(s.UpdatedAt)}
 			}
-			t.Table("SESSION AGENT STATE EVENTS STREAM UPDATED", rows)
+			t.Table("SESSION AGENT USER STATE EVENTS STREAM UPDATED", rows)
 		})
 	}
 	return cmd
