@@ -125,6 +125,25 @@ func TestAContextIsAnObjectOfScalars(t *testing.T) {
 	}
 }
 
+// Learned conditions are stored in the form in which values are compared, and agents write systems and versions in
+// other ways.
+func TestAContextMayNameASystemAndAVersionInOtherWords(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.created(record(t, `{"type": "competence", "confidence": 0.7, "payload": {"kind": "competence",
+		"skill_name": "fix_kestrel", "triggers": [{"signal": "kestrel failed"}], "recipe": [{"step": "Clear the cache"}]}}`))
+	w.sql(`UPDATE memories SET conditions = '{"os":"linux","go_version":["1.26.8"]}'`)
+	for context, n := range map[string]int{
+		`{"os":"linux","go_version":"1.26.8"}`: 1, `{"os":"Linux","go_version":"go1.26.8"}`: 1,
+		`{"os":"Windows"}`: 0, `{"os":"Linux","go_version":"go1.25"}`: 0, `{"project":"Linux"}`: 1,
+	} {
+		r := schema.RecallRequest{Principal: w.p, Query: "kestrel", Context: json.RawMessage(context)}
+		hits, err := w.SearchText(ctx, pg.FilterOf(r, policy.Clearance{}, w.now, nil), "kestrel", 5)
+		require.NoError(t, err)
+		require.Len(t, hits, n, context)
+	}
+}
+
 // Go accepts half a surrogate pair in JSON; Postgres does not.
 func TestAnyContextReachesPostgres(t *testing.T) {
 	t.Parallel()

@@ -88,11 +88,11 @@ func Select(s Situation, layer schema.LayerName, solutions []Solution) (out sche
 		Candidates:     []schema.Choice{},
 		MissingContext: []schema.MissingKey{},
 	}
-	known := contextOf(s.Context)
+	known, compared := contextOf(s.Context), contextOf(memory.ComparedContext(s.Context))
 	wanted := s.wanted()
 	needs := map[string]conditions{} // by candidate
 	for _, solution := range solutions {
-		choice, conditions := weigh(s, known, wanted, solution)
+		choice, conditions := weigh(s, known, compared, wanted, solution)
 		if choice.Applicability == schema.ApplicabilityContradicted {
 			ruledOut = append(ruledOut, solution.ID)
 		}
@@ -161,14 +161,14 @@ type option struct {
 // weigh computes a solution's signals.
 func weigh(
 	s Situation,
-	known map[string]json.RawMessage,
+	known, compared map[string]json.RawMessage,
 	wanted []wantedText,
 	solution Solution,
 ) (schema.Choice, conditions) {
 	options, performance, tools := optionsOf(wanted, solution)
 	var best option
 	for i, o := range options {
-		o.settle(known)
+		o.settle(known, compared)
 		if i == 0 ||
 			o.verdict != schema.ApplicabilityContradicted &&
 				(best.verdict == schema.ApplicabilityContradicted || o.fit > best.fit) {
@@ -253,9 +253,10 @@ func constraints(raw json.RawMessage) conditions {
 	return out
 }
 
-// settle decides whether the option applies. As in memory.Holds, a key that the context does not name contradicts
+// settle decides whether the option applies. A value holds as it was given or in the form in which learned conditions
+// are stored. As in memory.Holds, a key that the context does not name contradicts
 // nothing, and a list admits any of its elements.
-func (o *option) settle(known map[string]json.RawMessage) {
+func (o *option) settle(known, compared map[string]json.RawMessage) {
 	o.verdict, o.fit = schema.ApplicabilityUnconditional, o.match*fitUnconditional
 	if len(o.conditions) == 0 {
 		return
@@ -265,7 +266,8 @@ func (o *option) settle(known map[string]json.RawMessage) {
 		switch {
 		case !ok:
 			o.missing = append(o.missing, key)
-		case !slices.Contains(o.conditions[key], memory.Canonical(value)):
+		case !slices.Contains(o.conditions[key], memory.Canonical(value)) &&
+			!slices.Contains(o.conditions[key], memory.Canonical(compared[key])):
 			o.verdict, o.fit, o.missing = schema.ApplicabilityContradicted, 0, nil
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/memory/timeexpr"
@@ -38,7 +39,8 @@ type Filter struct {
 	// Without At they have no effect.
 	During []timeexpr.TimeWindow
 	// Context is a JSON object that describes the situation. Conditional memories whose conditions contradict it
-	// are excluded. A key that only one side has does not count.
+	// are excluded. A key that only one side has does not count. Values may be written in other ways: "Linux" or
+	// "go1.26" (memory.ComparedContext).
 	Context json.RawMessage
 	// Superseded admits superseded memories in addition to live ones. It is for reading by id, because search
 	// indexes do not have them.
@@ -281,8 +283,12 @@ func (f Filter) Narrowed(m string, to Arguments) string {
 		f.holds(&c)
 	}
 	if len(f.Context) > 0 {
-		c.add("({m}.conditions IS NULL OR mneme_applies({m}.conditions, @f_context::jsonb))",
-			"f_context", string(f.Context))
+		text := "mneme_applies({m}.conditions, @f_context::jsonb)"
+		if compared := memory.ComparedContext(f.Context); compared != nil {
+			text += " OR mneme_applies({m}.conditions, @f_compared::jsonb)"
+			c.args.set("f_compared", string(compared))
+		}
+		c.add("({m}.conditions IS NULL OR "+text+")", "f_context", string(f.Context))
 	}
 	if c.text.Len() == 0 {
 		return ""

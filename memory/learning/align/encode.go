@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mneme/mneme/memory/learning/trace"
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -174,7 +174,7 @@ func values(conditions json.RawMessage) map[string][]string {
 			list = []any{v}
 		}
 		for _, e := range list {
-			out[key] = append(out[key], trace.ContextValue(key, fmt.Sprint(e)))
+			out[key] = append(out[key], memory.ContextValue(key, fmt.Sprint(e)))
 		}
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/learning/trace"
 )
 
@@ -198,7 +199,7 @@ func (l *learner) when(c column) map[string][]string {
 		with, without, all := map[string]bool{}, map[string]bool{}, true
 		for i, a := range l.attempts {
 			v, ok := a.Situation.Context[key]
-			v, all = trace.ContextValue(key, v), all && ok
+			v, all = memory.ContextValue(key, v), all && ok
 			if _, took := c[i]; took {
 				with[v] = true
 			} else {
@@ -240,7 +241,7 @@ func needs(c column, place []map[string]int) []int {
 // Takes reports whether a step is taken in a context. A condition on a key that the context lacks counts as fulfilled.
 func (s Step) Takes(context map[string]string) bool {
 	for key, values := range s.When {
-		if v, ok := context[key]; ok && !slices.Contains(values, trace.ContextValue(key, v)) {
+		if v, ok := context[key]; ok && !slices.Contains(values, memory.ContextValue(key, v)) {
 			return false
 		}
 	}

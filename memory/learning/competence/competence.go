@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/learning/align"
 	"github.com/mneme/mneme/memory/learning/evidence"
 	"github.com/mneme/mneme/memory/learning/promote"
@@ -170,7 +171,7 @@ func stats(s promote.Candidate) evidence.Stats {
 }
 
 // Situation returns the name of the situation for which outcomes are counted separately: the operating system.
-func Situation(context map[string]string) string { return trace.ContextValue("os", context["os"]) }
+func Situation(context map[string]string) string { return memory.ContextValue("os", context["os"]) }
 
 // conditionsOf returns the conditions of the trigger for the solution's problem.
 func conditionsOf(p schema.CompetencePayload, s promote.Candidate) promote.Conditions {
@@ -196,7 +197,7 @@ func Conditions(raw json.RawMessage) promote.Conditions {
 			list = []any{v}
 		}
 		for _, e := range list {
-			out[key] = append(out[key], trace.ContextValue(key, fmt.Sprint(e)))
+			out[key] = append(out[key], memory.ContextValue(key, fmt.Sprint(e)))
 		}
 		slices.Sort(out[key])
 	}

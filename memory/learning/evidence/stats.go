@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/learning/trace"
 )
 
@@ -34,7 +35,7 @@ type Stats struct {
 }
 
 func situation(key, value string) string {
-	value = trace.ContextValue(key, value)
+	value = memory.ContextValue(key, value)
 	if key == system {
 		return value
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/learning/align"
 	"github.com/mneme/mneme/memory/learning/evidence"
 	"github.com/mneme/mneme/memory/learning/promote"
@@ -199,7 +200,7 @@ func ConditionsOf(p schema.PlanGraphPayload) promote.Conditions {
 				if out == nil {
 					out = promote.Conditions{}
 				}
-				out[key] = append(out[key], trace.ContextValue(key, fmt.Sprint(e)))
+				out[key] = append(out[key], memory.ContextValue(key, fmt.Sprint(e)))
 			}
 			slices.Sort(out[key])
 		}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/learning/signature"
-	"github.com/mneme/mneme/memory/normalize"
 )
 
 // Keys of the form of a situation. Two causes of one error often differ in it: the name in the error is a path or not,
@@ -20,30 +20,6 @@ const (
 // IsForm reports whether a key is one that Setting adds. A caller cannot know it.
 func IsForm(key string) bool { return key == callForm || key == errorForm }
 
-// ContextValue returns a value of a context key in the form in which values are compared: a system in lower case, and a
-// version without the name of its tool or a "v" before it. It is 1.26.8 for the go_version go1.26.8.
-func ContextValue(key, value string) string {
-	tool, isVersion := strings.CutSuffix(key, "_version")
-	switch {
-	case key == "os":
-		return normalize.Lower(value)
-	case !isVersion:
-		return value
-	}
-	number := value
-	tool = strings.TrimRight(tool, "0123456789")
-	if len(tool) < len(number) && strings.EqualFold(number[:len(tool)], tool) {
-		number = strings.TrimLeft(number[len(tool):], " -/@")
-	}
-	if len(number) > 1 && (number[0] == 'v' || number[0] == 'V') {
-		number = number[1:]
-	}
-	if number == "" || number[0] < '0' || number[0] > '9' {
-		return value
-	}
-	return number
-}
-
 // Setting returns the context of the attempt with the form of its situation.
 func (a Attempt) Setting() map[string]string {
 	return SettingOf(a.Situation.Context, a.Problem, a.Situation.Failed)
@@ -54,7 +30,7 @@ func (a Attempt) Setting() map[string]string {
 func SettingOf(context map[string]string, problem signature.Signature, failed *Step) map[string]string {
 	out := make(map[string]string, len(context)+2)
 	for key, value := range context {
-		out[key] = ContextValue(key, value)
+		out[key] = memory.ContextValue(key, value)
 	}
 	add := func(key, value string) {
 		if _, taken := out[key]; !taken && value != "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/learning/signature"
 	"github.com/mneme/mneme/memory/learning/trace"
 	"github.com/mneme/mneme/memory/session"
@@ -312,7 +313,7 @@ func TestValuesOfAContextAreComparedByMeaning(t *testing.T) {
 		{"vue_version", "vue", "vue"}, {"v_version", "v1", "1"}, {"go_version", "", ""}, {"os", "Linux", "linux"},
 		{"project_kind", "Go1.2", "Go1.2"}, {"version", "v1", "v1"},
 	} {
-		require.Equal(t, c[2], trace.ContextValue(c[0], c[1]), c)
+		require.Equal(t, c[2], memory.ContextValue(c[0], c[1]), c)
 	}
 	a := trace.Attempt{Situation: trace.Situation{Context: map[string]string{"os": "Linux", "go_version": "go1.26.8"}}}
 	require.Equal(t, map[string]string{"os": "linux", "go_version": "1.26.8"}, a.Setting())
