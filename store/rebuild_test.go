@@ -101,8 +101,7 @@ func TestDerivedIsRebuiltFromTheLedger(t *testing.T) {
 				if agent == "bob" {
 					key.Principal.PolicyGroup = ""
 				}
-				// A conversation belongs to a user, so both agents act for the user there. A world belongs to no one.
-				if agent == "bob" && i == 1 || i == 2 {
+				if i == 2 { // a conversation with a user, for whom both agents act
 					key.Principal.User = "u"
 				}
 				keys = append(keys, key)

@@ -50,7 +50,7 @@ func TestAStreamBelongsToTheUserWhoBeganIt(t *testing.T) {
 	require.NoError(t, w.appendFor("tom", said("w2", "world/town", "ann", ledger.KindWorldObserved)))
 
 	own := said("t1", "run/t", "ann", ledger.KindUserInjected)
-	for _, stream := range []string{"run/m", "run/a"} {
+	for _, stream := range []string{"run/m", "run/a", "world/town"} {
 		requireField(t, w.appendFor("tom", own, said("t2", stream, "ann", ledger.KindAgentSpoke)), "events[1].stream")
 	}
 	require.Zero(t, w.count("events", "id IN ('t1', 't2')"), "nothing of a refused request is appended")
@@ -183,6 +183,12 @@ func TestASessionOfAnotherUserIsRefused(t *testing.T) {
 		require.Len(t, listed, n, user)
 	}
 	require.NoError(t, w.appendFor("maya", said("m1", "run/chat", "ann", ledger.KindUserInjected)))
+	_, err = w.Store.OpenSession(ctx, key("", "helper"), w.now)
+	requireField(t, err, "stream") // its episode would be a memory of no user
+	world := key("maya", "town")
+	world.Stream = "world/town"
+	_, err = w.Store.OpenSession(ctx, world, w.now)
+	requireField(t, err, "stream") // its episode would have what other users say there
 	state, err := w.Store.TakeIn(ctx, key("maya", "chat"), w.now)
 	require.NoError(t, err)
 	require.Equal(t, 1, state.Events)
@@ -221,10 +227,14 @@ func TestStreamsFromBeforeGetTheirUser(t *testing.T) {
 	for user, stream := range map[string]string{"maya": "run/m", "tom": "run/both", "ana": "world/town", "": "run/a"} {
 		k := sessionKey("ann", user+"s", stream)
 		k.Principal.User = user
+		if user == "ana" {
+			k.Principal.User = "" // a user has no session on a world any more
+		}
 		_, err := w.Store.OpenSession(ctx, k, w.now)
 		require.NoError(t, err)
 		w.append(w.now, said(user+"1", stream, "ann", ledger.KindAgentSpoke))
 	}
+	w.sql(`UPDATE sessions SET scope = 'user/ana' WHERE stream = 'world/town'`)
 	_, err := w.owner.Exec(ctx, `
 		INSERT INTO sessions (tenant, id, workflow_id, agent_id, scope, session, stream, state, first_seq, last_seq,
 			opened_at, updated_at)

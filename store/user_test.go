@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -277,8 +278,14 @@ func TestFeedbackOfAUser(t *testing.T) {
 	steps := tom.history(agents)
 	require.Equal(t, "agent:a", steps[len(steps)-1].ChangedBy)
 	require.Equal(t, "feedback on a retrieval: succeeded", steps[len(steps)-1].Reason)
+	shown, err := json.Marshal(steps)
+	require.NoError(t, err)
+	require.NotContains(t, string(shown), retrieval.String())
 	steps = maya.history(mayas)
 	require.Equal(t, "Maya asked about her illness", steps[len(steps)-1].Reason)
+	shown, err = json.Marshal(steps)
+	require.NoError(t, err)
+	require.Contains(t, string(shown), retrieval.String())
 	found, err := maya.Retrieved(ctx, maya.p, retrieval)
 	require.NoError(t, err)
 	require.Len(t, found.Items, 2)

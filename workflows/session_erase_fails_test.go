@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,19 +32,19 @@ type aviary struct {
 
 const birdsong = "the fourth canary sings at midnight"
 
-// newAviary records sessions of ann, of bob, and of ann for the user mia, on one stream. Their episodes contain the
+// newAviary records two sessions of ann and one of bob on one stream. Their episodes contain the
 // event u1. The episode of cas, on another stream, does not.
 func newAviary(t *testing.T, h *harness.Harness) *aviary {
 	t.Helper()
 	a := &aviary{Harness: h, t: t, episodes: map[string]string{}, tenant: testkit.Principal().Tenant}
 	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
-	ref := func(agent, user, stream string) api.SessionRef {
-		return api.SessionRef{Principal: schema.Principal{Tenant: a.tenant, Agent: agent, User: user},
-			Session: "in the aviary" + user, Stream: stream}
+	ref := func(agent, name, stream string) api.SessionRef {
+		return api.SessionRef{Principal: schema.Principal{Tenant: a.tenant, Agent: agent},
+			Session: "in the aviary" + name, Stream: stream}
 	}
 	refs := []api.SessionRef{ref("ann", "", "world/aviary"), ref("bob", "", "world/aviary"),
-		ref("ann", "mia", "world/aviary"), ref("cas", "", "world/barn")}
+		ref("ann", "again", "world/aviary"), ref("cas", "", "world/barn")}
 	for i, r := range refs {
 		_, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue,
 			api.AppendRequest{SessionRef: r, Events: []ledger.Event{thought(fmt.Sprintf("begins %d", i))}})
@@ -58,9 +59,9 @@ func newAviary(t *testing.T, h *harness.Harness) *aviary {
 		closed, err := mneme.CloseSession(ctx, h.Temporal, h.TaskQueue,
 			api.CloseRequest{SessionRef: r, Outcome: schema.OutcomeSuccess})
 		require.NoError(t, err)
-		a.episodes[r.Principal.Agent+r.Principal.User] = closed.EpisodeID
+		a.episodes[r.Principal.Agent+strings.TrimPrefix(r.Session, "in the aviary")] = closed.EpisodeID
 	}
-	require.ElementsMatch(t, a.telling(), []string{a.episodes["ann"], a.episodes["annmia"], a.episodes["bob"]})
+	require.ElementsMatch(t, a.telling(), []string{a.episodes["ann"], a.episodes["annagain"], a.episodes["bob"]})
 	return a
 }
 
@@ -139,7 +140,7 @@ func TestErasedEventsLeaveTheEpisodesOfEveryAgent(t *testing.T) {
 	require.Equal(t, 1, out.Erased)
 	require.Empty(t, out.Episodes)
 	require.Len(t, out.Receipts, 2)
-	require.ElementsMatch(t, []string{a.episodes["ann"], a.episodes["annmia"]}, out.Receipts[0].IDs)
+	require.ElementsMatch(t, []string{a.episodes["ann"], a.episodes["annagain"]}, out.Receipts[0].IDs)
 	require.Equal(t, []string{a.episodes["bob"]}, out.Receipts[1].IDs)
 	a.requireErased()
 	again, err := a.erase()
@@ -157,7 +158,7 @@ func TestErasingOneAgentsEpisodesFails(t *testing.T) {
 	_, err := a.erase()
 	require.ErrorContains(t, err, "SQLSTATE 22023")
 	require.NotContains(t, err.Error(), "canary")
-	require.ElementsMatch(t, a.telling(), []string{a.episodes["ann"], a.episodes["annmia"]}, "bob's are gone")
+	require.ElementsMatch(t, a.telling(), []string{a.episodes["ann"], a.episodes["annagain"]}, "bob's are gone")
 	page, err := a.Store.Page(t.Context(), a.tenant, "world/aviary", 0, 10)
 	require.NoError(t, err)
 	i := slices.IndexFunc(page, func(e ledger.Event) bool { return e.ID == "u1" })
@@ -239,7 +240,7 @@ func TestErasingEpisodesIsCancelled(t *testing.T) {
 	require.Equal(t, schema.ForgetCancelled, out.Receipts[0].State)
 	require.Zero(t, out.Receipts[0].Forgotten)
 	require.Equal(t, []string{a.episodes["bob"]}, out.Receipts[1].IDs)
-	left := []string{a.episodes["ann"], a.episodes["annmia"]}
+	left := []string{a.episodes["ann"], a.episodes["annagain"]}
 	require.ElementsMatch(t, left, out.Episodes)
 	require.ElementsMatch(t, left, a.telling())
 

@@ -2,6 +2,7 @@ package views
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
@@ -42,11 +43,41 @@ type Viewer struct {
 // does for memories.
 func (v Viewer) Reads(scope string) bool { return schema.Principal{User: v.User}.MayRead(scope) }
 
-// MayAppend reports whether an agent that acts for a user may append to a stream of a scope: only to the user's own
-// streams and to worlds, which belong to no user. Otherwise what it appends would be read for other users. Without a
-// user it may append to every stream.
-func MayAppend(user, stream, scope string) bool {
-	return user == "" || scope == schema.UserScope(user) || ledger.StreamKindOf(stream) == ledger.StreamWorld
+// Problems of a stream that a user's event or session names.
+const (
+	notOfUser   = "is not a stream of this user"
+	ofNoUser    = "is a world, which belongs to no user: leave the user out, or use a stream of the user"
+	ofSomeUser  = "is the stream of a user: name the user"
+	worldPrefix = "world."
+)
+
+// AppendProblem returns why an agent that acts for a user must not append an event of a kind to a stream of a scope, or
+// "". A user's events belong in the user's own streams, because what is in other streams is read for other users. A
+// world takes observations (world.…) for a user as well. Without a user the agent may append to every stream.
+func AppendProblem(user, stream, kind, scope string) string {
+	switch {
+	case user == "" || scope == schema.UserScope(user):
+		return ""
+	case ledger.StreamKindOf(stream) != ledger.StreamWorld:
+		return notOfUser
+	case strings.HasPrefix(kind, worldPrefix):
+		return ""
+	}
+	return ofNoUser
+}
+
+// SessionProblem returns why an agent that acts for a user, or for none, must not have a session on a stream of a scope,
+// or "". A session makes a memory of its owner out of all events of the stream.
+func SessionProblem(user, stream, scope string) string {
+	switch {
+	case user == "" && scope == "", user != "" && scope == schema.UserScope(user):
+		return ""
+	case user == "":
+		return ofSomeUser
+	case ledger.StreamKindOf(stream) == ledger.StreamWorld:
+		return ofNoUser
+	}
+	return notOfUser
 }
 
 // Sees reports whether an event is visible to the viewer:

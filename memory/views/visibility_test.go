@@ -150,26 +150,31 @@ func count(events []ledger.Event, is func(ledger.Event) bool) int {
 	return n
 }
 
-// A user reads the streams of no user and its own, as it reads memories, and appends to its own streams and to worlds.
+// A user reads the streams of no user and its own, as it reads memories. It appends to its own streams and observes
+// worlds, and has sessions only on its own streams.
 func TestStreamsOfUsers(t *testing.T) {
 	t.Parallel()
+	const said, observed = ledger.KindUserInjected, ledger.KindWorldObserved
 	for _, c := range []struct {
-		user, stream, scope string
-		reads, appends      bool
+		user, stream, scope, kind string
+		reads, appends, records   bool
 	}{
-		{"maya", "run/x", "user/maya", true, true},
-		{"maya", "run/x", "", true, false},
-		{"maya", "run/x", "user/tom", false, false},
-		{"maya", "run/x", "user/", false, false}, // of several users
-		{"maya", "world/town", "", true, true},
-		{"maya", "conversation/c", "user/MAYA", false, false},
-		{"", "run/x", "user/maya", true, true},
-		{"", "run/x", "user/", true, true},
-		{"", "conversation/c", "", true, true},
+		{"maya", "run/x", "user/maya", said, true, true, true},
+		{"maya", "run/x", "", said, true, false, false},
+		{"maya", "run/x", "user/tom", observed, false, false, false},
+		{"maya", "run/x", "user/", said, false, false, false}, // of several users
+		{"maya", "world/town", "", observed, true, true, false},
+		{"maya", "world/town", "", said, true, false, false},
+		{"maya", "conversation/c", "user/MAYA", said, false, false, false},
+		{"", "run/x", "user/maya", said, true, true, false},
+		{"", "run/x", "user/", said, true, true, false},
+		{"", "conversation/c", "", said, true, true, true},
+		{"", "world/town", "", said, true, true, true},
 	} {
 		viewer := views.Viewer{Agent: "ann", User: c.user}
 		require.Equal(t, c.reads, viewer.Reads(c.scope), "%+v", c)
 		require.Equal(t, schema.Principal{User: c.user}.MayRead(c.scope), viewer.Reads(c.scope), "%+v", c)
-		require.Equal(t, c.appends, views.MayAppend(c.user, c.stream, c.scope), "%+v", c)
+		require.Equal(t, c.appends, views.AppendProblem(c.user, c.stream, c.kind, c.scope) == "", "%+v", c)
+		require.Equal(t, c.records, views.SessionProblem(c.user, c.stream, c.scope) == "", "%+v", c)
 	}
 }

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"math"
 	"strings"
@@ -58,6 +60,16 @@ const (
 
 // Stream returns the name of a stream.
 func (k StreamKind) Stream(name string) string { return string(k) + "/" + name }
+
+// IngestStream returns the stream of the candidates that an agent ingests: conversation/AGENT. For a user a digest of the
+// user follows the agent, so that users have streams of their own and the name of the stream is not that of a person.
+func IngestStream(agent, user string) string {
+	if user == "" {
+		return StreamConversation.Stream(agent)
+	}
+	sum := sha256.Sum256([]byte(user))
+	return StreamConversation.Stream(agent + "@" + hex.EncodeToString(sum[:16]))
+}
 
 // StreamKindOf returns the kind of a stream, or "" if its name has none.
 func StreamKindOf(stream string) StreamKind {

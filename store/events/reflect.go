@@ -45,12 +45,13 @@ func (s *Events) Reflect(ctx context.Context, in ReflectInput) (ledger.Appended,
 				out = ledger.Appended{ID: in.Event.ID, Stream: events[i].Stream, Seq: events[i].Seq}
 				return nil
 			}
-			refused, err := ClaimIn(ctx, c.Tx, in.Tenant, in.Viewer.User, []string{in.Event.Stream}, in.Now)
+			e := in.Event
+			scopes, err := ClaimIn(ctx, c.Tx, in.Tenant, in.Viewer.User, []string{e.Stream}, in.Now)
 			if err != nil {
 				return err
 			}
-			if refused != nil {
-				return &schema.ValidationError{Fields: []schema.FieldError{{Field: "stream", Problem: NotOfUser}}}
+			if problem := views.AppendProblem(in.Viewer.User, e.Stream, e.Kind, scopes[e.Stream]); problem != "" {
+				return &schema.ValidationError{Fields: []schema.FieldError{{Field: "stream", Problem: problem}}}
 			}
 			if events, err = readable(ctx, c.Tx, in.Tenant, in.Viewer.User, events); err != nil {
 				return err

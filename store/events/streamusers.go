@@ -10,6 +10,7 @@ import (
 
 	"github.com/mneme/mneme/memory/views"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/check"
 	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/store/commit"
 	"github.com/mneme/mneme/store/pg"
@@ -21,60 +22,59 @@ type owned struct {
 	Scope  string
 }
 
-// ClaimIn makes the streams that do not exist yet belong to a user, in a transaction bound to the tenant. It returns
-// those to which the user must not append: streams of another user or of none (views.MayAppend). It locks new streams
-// until the transaction ends.
+// ClaimIn makes the streams that do not exist yet belong to a user, in a transaction bound to the tenant, and returns
+// the scopes of the streams. Worlds belong to no user. It locks new streams until the transaction ends. Without a user
+// it only reads the scopes.
 func ClaimIn(ctx context.Context, tx pgx.Tx, tenant, user string, streams []string,
-	now time.Time) (refused []string, err error) {
-	streams = slices.DeleteFunc(slices.Clone(streams), func(s string) bool { return views.MayAppend(user, s, "") })
-	if len(streams) == 0 {
-		return nil, nil
-	}
-	_, err = tx.Exec(ctx, `
-		INSERT INTO event_streams (tenant, stream, last_seq, created_at, updated_at, scope)
-		SELECT DISTINCT @tenant, n, 0, @now::timestamptz, @now::timestamptz, @scope
-		FROM unnest(@streams::text[]) n
-		ORDER BY n
-		ON CONFLICT DO NOTHING`,
-		pg.Args{"tenant": tenant, "streams": streams, "now": now, "scope": schema.UserScope(user)})
-	if err != nil {
-		return nil, err
-	}
-	there, err := scopesOf(ctx, tx, tenant, streams)
-	for stream, scope := range there {
-		if !views.MayAppend(user, stream, scope) {
-			refused = append(refused, stream)
+	now time.Time) (map[string]string, error) {
+	if user != "" {
+		_, err := tx.Exec(ctx, claimSQL, claimArgs(tenant, user, streams, now))
+		if err != nil {
+			return nil, err
 		}
 	}
-	return refused, err
+	return scopesOf(ctx, tx, tenant, streams)
+}
+
+// QueueClaim adds to a batch of statements that a stream which does not exist yet belongs to a user.
+func QueueClaim(batch *pgx.Batch, tenant, user, stream string, now time.Time) {
+	batch.Queue(claimSQL, claimArgs(tenant, user, []string{stream}, now))
+}
+
+const claimSQL = `
+	INSERT INTO event_streams (tenant, stream, last_seq, created_at, updated_at, scope)
+	SELECT DISTINCT @tenant, n, 0, @now::timestamptz, @now::timestamptz, @scope
+	FROM unnest(@streams::text[]) n
+	WHERE n NOT LIKE 'world/%'
+	ORDER BY n
+	ON CONFLICT DO NOTHING`
+
+func claimArgs(tenant, user string, streams []string, now time.Time) pg.Args {
+	return pg.Args{"tenant": tenant, "streams": streams, "now": now, "scope": schema.UserScope(user)}
 }
 
 // claimFor is ClaimIn for the streams of events. It returns a *schema.ValidationError for the events that the user must
-// not append.
+// not append (views.AppendProblem).
 func claimFor(ctx context.Context, tx pgx.Tx, in AppendInput) error {
+	if in.User == "" {
+		return nil
+	}
 	streams := make([]string, len(in.Events))
 	for i, e := range in.Events {
 		streams[i] = e.Stream
 	}
-	refused, err := ClaimIn(ctx, tx, in.Tenant, in.User, streams, in.Now)
+	scopes, err := ClaimIn(ctx, tx, in.Tenant, in.User, streams, in.Now)
 	if err != nil {
 		return err
 	}
-	var problems []schema.FieldError
-	for i, stream := range streams {
-		if slices.Contains(refused, stream) {
-			problems = append(problems, schema.FieldError{Field: fmt.Sprintf("events[%d].stream", i),
-				Problem: NotOfUser})
+	var p check.Problems
+	for i, e := range in.Events {
+		if problem := views.AppendProblem(in.User, e.Stream, e.Kind, scopes[e.Stream]); problem != "" {
+			p.Add(fmt.Sprintf("events[%d].stream", i), "%s", problem)
 		}
 	}
-	if problems != nil {
-		return &schema.ValidationError{Fields: problems}
-	}
-	return nil
+	return p.Err()
 }
-
-// NotOfUser is the problem of a stream to which a user must not append.
-const NotOfUser = "is not a stream of this user"
 
 // scopesOf reads the scopes of streams. A stream that does not exist is left out.
 func scopesOf(ctx context.Context, tx pgx.Tx, tenant string, streams []string) (map[string]string, error) {

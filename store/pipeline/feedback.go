@@ -152,9 +152,8 @@ func (f *feeding) item(v lifecycle.ItemVerdict) (schema.FeedbackResultItem, erro
 		// The reason is left out: it may quote a text that has been erased.
 		by, _ := f.actorAndReason(m)
 		f.History(commit.HistoryRow{MemoryID: m.ID, Event: schema.EventNone, By: by,
-			Reason: fmt.Sprintf("feedback refused (%s)", out.Status),
-			Metadata: map[string]any{"refused": out.Status, "retrieval_id": f.retrieval.String(),
-				"verdict": v.Verdict}})
+			Reason:   fmt.Sprintf("feedback refused (%s)", out.Status),
+			Metadata: f.given(m, map[string]any{"refused": out.Status, "verdict": v.Verdict})})
 		return out, nil
 	}
 	var earlier *lifecycle.PriorVerdict
@@ -192,6 +191,15 @@ func (f *feeding) actorAndReason(m commit.MemoryRow) (by, reason string) {
 	return f.in.Request.By(), strings.TrimSpace(f.in.Request.Reason)
 }
 
+// given adds the retrieval of the feedback to the metadata of a memory's history. The agent's memories do not name the
+// retrievals of users.
+func (f *feeding) given(m commit.MemoryRow, metadata map[string]any) map[string]any {
+	if memory.MayChange(f.in.Request.Principal, m.Holding()) {
+		metadata["retrieval_id"] = f.retrieval.String()
+	}
+	return metadata
+}
+
 // reinforce writes the effect of a verdict to a locked memory.
 //
 // The memory's version and updated_at stay the same, and the former state is not kept as a version. Salience,
@@ -217,8 +225,7 @@ func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Re
 			"reinforced":  r.Reinforced,
 			"at":          r.At,
 		})
-	metadata := map[string]any{"retrieval_id": f.retrieval.String(), "verdict": v, "salience_before": r.Before,
-		"salience_after": r.After}
+	metadata := f.given(m, map[string]any{"verdict": v, "salience_before": r.Before, "salience_after": r.After})
 	if said.Corrects != "" {
 		metadata["corrects"] = said.Corrects
 	}

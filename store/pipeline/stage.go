@@ -271,6 +271,9 @@ func (st *staging) insert(ctx context.Context) error {
 			return err
 		}
 	}
+	if user := st.in.Request.Principal.User; user != "" && len(st.events) > 0 {
+		events.QueueClaim(&st.Last, st.Tenant, user, st.events[0].Stream, st.Now)
+	}
 	return events.Queue(&st.Last, st.events)
 }
 
@@ -451,7 +454,7 @@ func (st *staging) queueCandidate(i int, it *stagedItem) error {
 func (st *staging) queueEvent(it *stagedItem) {
 	p := st.in.Request.Principal
 	row := events.Row{
-		Stream:      ledger.StreamConversation.Stream(p.Agent),
+		Stream:      ledger.IngestStream(p.Agent, p.User),
 		ID:          it.event.String(),
 		Agent:       p.Agent,
 		PolicyGroup: p.PolicyGroup,

@@ -95,8 +95,8 @@ const (
 
 // OpenSession opens a session if it is not open, and returns its progress. A session begins with the first event of
 // its own stream (run/SESSION), or with the next event of a shared stream. A closed session continues with the
-// event after its last one. If the session belongs to another stream, or the stream to another user, it returns a
-// *schema.ValidationError.
+// event after its last one. If the session belongs to another stream, or the stream to another user or to none
+// (views.SessionProblem), it returns a *schema.ValidationError.
 func (s *Sessions) OpenSession(ctx context.Context, key Key, now time.Time) (State, error) {
 	return s.change(ctx, key, now, func(context.Context, *commit.Change, *State) error { return nil })
 }
@@ -166,13 +166,13 @@ func head(ctx context.Context, c *commit.Change, stream string) (int64, error) {
 
 // open locks a session. It creates or reopens the session if necessary.
 func open(ctx context.Context, c *commit.Change, key Key) (State, error) {
-	refused, err := events.ClaimIn(ctx, c.Tx, c.Tenant, key.Principal.User, []string{key.Stream}, c.Now)
+	user := key.Principal.User
+	scopes, err := events.ClaimIn(ctx, c.Tx, c.Tenant, user, []string{key.Stream}, c.Now)
 	if err != nil {
 		return State{}, err
 	}
-	if refused != nil {
-		return State{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: "stream",
-			Problem: events.NotOfUser}}}
+	if problem := views.SessionProblem(user, key.Stream, scopes[key.Stream]); problem != "" {
+		return State{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: "stream", Problem: problem}}}
 	}
 	last, err := head(ctx, c, key.Stream)
 	if err != nil {
