@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ type EraseEventsResult struct {
 	Events   int      `json:"events"`
 	Sessions []string `json:"sessions,omitempty"`
 	Episodes []string `json:"episodes,omitempty"`
+	Unknown  []string `json:"unknown,omitempty"` // ids without an event
 	// Shown also deletes the runs that may have shown the events. Runs of EraseEvents that began before this field
 	// existed continue without it.
 	Shown bool `json:"shown,omitempty"`
@@ -52,7 +54,8 @@ func (a *Forgetting) EraseEvents(ctx context.Context, in api.EraseEventsRequest)
 	if err != nil {
 		return EraseEventsResult{}, step.Fail(err)
 	}
-	out := EraseEventsResult{Events: erased.Events, Sessions: erased.Workflows, Shown: true}
+	known := slices.ContainsFunc(in.IDs, func(id string) bool { return !slices.Contains(erased.Unknown, id) })
+	out := EraseEventsResult{Events: erased.Events, Sessions: erased.Workflows, Unknown: erased.Unknown, Shown: known}
 	for _, id := range erased.Episodes {
 		out.Episodes = append(out.Episodes, id.String())
 	}

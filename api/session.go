@@ -246,6 +246,7 @@ type EraseEventsResult struct {
 	Runs     int      `json:"runs"`               // deleted runs
 	Indexed  int      `json:"indexed,omitempty"`  // events that were removed from a memory index outside Postgres
 	Episodes []string `json:"episodes,omitempty"` // ids of records that repeat the events and were not erased
+	Unknown  []string `json:"unknown,omitempty"`  // ids without an event; if all are unknown, nothing was deleted
 	// Receipts are the receipts of records that were erased with Everywhere, one for each agent that had such
 	// records.
 	Receipts []schema.ForgetReceipt `json:"receipts,omitempty"`

@@ -17,6 +17,7 @@ type Erased struct {
 	Events    int         // emptied by this call
 	Workflows []string    // of sessions of their streams; their histories may contain the events
 	Episodes  []uuid.UUID // records of episodes with these events
+	Unknown   []string    // ids without an event
 }
 
 // EraseInput names the events of a tenant to erase, and the receipt to leave in them.
@@ -33,6 +34,14 @@ func (s *Sessions) EraseEvents(ctx context.Context, in EraseInput) (Erased, erro
 	var out Erased
 	err := commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) (err error) {
 		args := pg.Args{"tenant": in.Tenant, "ids": in.IDs}
+		out.Unknown, err = commit.Values[string](ctx, c.Tx, `
+			SELECT DISTINCT id
+			FROM unnest(@ids::text[]) id
+			WHERE NOT EXISTS (SELECT FROM event_ids i WHERE i.tenant = @tenant AND i.id = id.id)
+			ORDER BY id`, args)
+		if err != nil {
+			return err
+		}
 		// Sessions are locked before the events, so that this waits for a session that is being closed.
 		out.Workflows, err = commit.Values[string](ctx, c.Tx, `
 			SELECT s.workflow_id
