@@ -200,9 +200,7 @@ func TestTopicByAModel(t *testing.T) {
 			_, out = refresh(t, h, topic, false)
 			require.Equal(t, api.TopicFresh, out.Outcome)
 			require.Len(t, model.Calls(testkit.Decision), calls, "the same evidence costs nothing")
-			day, err := h.Store.TokenDay(context.Background(), p.Tenant, time.Now())
-			require.NoError(t, err)
-			require.EqualValues(t, 110, day.Used())
+			require.EqualValues(t, 110, testkit.TokenDay(t, h.Store, p.Tenant, time.Now()).Used())
 		})
 	}
 }
