@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ type EraseEventsResult struct {
 	Events   int      `json:"events"`
 	Sessions []string `json:"sessions,omitempty"`
 	Episodes []string `json:"episodes,omitempty"`
+	Unknown  []string `json:"unknown,omitempty"` // ids without an event
 	// Shown also deletes the runs that may have shown the events. Runs of EraseEvents that began before this field
 	// existed continue without it.
 	Shown bool `json:"shown,omitempty"`
@@ -44,20 +46,26 @@ func (a *Forgetting) EraseEvents(ctx context.Context, in api.EraseEventsRequest)
 		return EraseEventsResult{}, step.Fail(&schema.ValidationError{Fields: []schema.FieldError{{Field: "reason",
 			Problem: "is required with everywhere: the history of the erased records keeps it"}}})
 	}
+	if problem := schema.UserNameProblem(in.User); in.User != "" && problem != "" {
+		return EraseEventsResult{}, step.Fail(&schema.ValidationError{Fields: []schema.FieldError{{Field: "user",
+			Problem: problem}}})
+	}
 	if err := a.frozen(); err != nil {
 		return EraseEventsResult{}, err
 	}
-	erased, err := a.Store.EraseEvents(ctx, sessions.EraseInput{Tenant: in.Tenant, IDs: in.IDs, Now: step.Now(a.Now),
+	erased, err := a.Store.EraseEvents(ctx, sessions.EraseInput{Tenant: in.Tenant, User: in.User, IDs: in.IDs,
+		Now:     step.Now(a.Now),
 		Receipt: ledger.Receipt{By: in.Actor, Reason: in.Reason, Run: activity.GetInfo(ctx).WorkflowExecution.ID}})
 	if err != nil {
 		return EraseEventsResult{}, step.Fail(err)
 	}
-	out := EraseEventsResult{Events: erased.Events, Sessions: erased.Workflows, Shown: true}
+	known := slices.ContainsFunc(in.IDs, func(id string) bool { return !slices.Contains(erased.Unknown, id) })
+	out := EraseEventsResult{Events: erased.Events, Sessions: erased.Workflows, Unknown: erased.Unknown, Shown: known}
 	for _, id := range erased.Episodes {
 		out.Episodes = append(out.Episodes, id.String())
 	}
 	if in.Everywhere && len(erased.Episodes) > 0 {
-		if out.Owners, err = a.ownersOf(ctx, in.Tenant, erased.Episodes); err != nil {
+		if out.Owners, err = a.ownersOf(ctx, in.Tenant, in.User, erased.Episodes); err != nil {
 			return EraseEventsResult{}, step.Fail(err)
 		}
 	}
@@ -224,15 +232,15 @@ func (a *Forgetting) ApproveErasure(ctx context.Context, in ApproveErasureReques
 	return step.Fail(err)
 }
 
-// ownersOf groups episodes by the agent and the user to whom they belong.
-func (a *Forgetting) ownersOf(ctx context.Context, tenant string, episodes []uuid.UUID) ([]EpisodesOf, error) {
+// ownersOf groups episodes by the agent to whom they belong. The owners act for the user, if there is one.
+func (a *Forgetting) ownersOf(ctx context.Context, tenant, user string, episodes []uuid.UUID) ([]EpisodesOf, error) {
 	owners, err := a.Store.EpisodeOwners(ctx, tenant, episodes)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]EpisodesOf, 0, len(owners))
 	for _, o := range owners {
-		of := EpisodesOf{Principal: schema.Principal{Tenant: tenant, Agent: o.Agent}}
+		of := EpisodesOf{Principal: schema.Principal{Tenant: tenant, Agent: o.Agent, User: user}}
 		for _, id := range o.IDs {
 			of.IDs = append(of.IDs, id.String())
 		}

@@ -118,6 +118,9 @@ func (a *Recalling) GetRecords(ctx context.Context, in GetRequest) (GetResult, e
 		r, err := refused(err)
 		return GetResult{Refusal: r}, err
 	}
+	if len(out.Records) == 1 {
+		cutAuditLog(&out)
+	}
 	for over := encodedBytes(out) - MaxAnswerBytes; over > 0 && len(out.Records) > 0; {
 		last := len(out.Records) - 1
 		over -= encodedBytes(out.Records[last])
@@ -125,6 +128,16 @@ func (a *Recalling) GetRecords(ctx context.Context, in GetRequest) (GetResult, e
 		out.Records = out.Records[:last]
 	}
 	return GetResult{GetResponse: out}, nil
+}
+
+// cutAuditLog leaves out the older half of the audit log of the only record until the answer fits.
+func cutAuditLog(out *schema.GetResponse) {
+	record := &out.Records[0]
+	for len(record.AuditLog) > 0 && encodedBytes(out) > MaxAnswerBytes {
+		half := (len(record.AuditLog) + 1) / 2
+		record.AuditLog = record.AuditLog[half:]
+		record.AuditOmitted += half
+	}
 }
 
 func encodedBytes(v any) int {

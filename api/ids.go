@@ -14,23 +14,46 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// DecisionUpdateID returns the id of the update for a decision with an operation id.
+// DecisionUpdateID returns the id of the update for a decision with an operation id. It contains a digest of the
+// request: Temporal would answer a second update with the same id without showing it to the run.
 func DecisionUpdateID(req schema.ReviewRequest) string {
-	return boundedUpdateID(req.OperationID + "/" + req.ProposalID)
+	return boundedUpdateID(chosenDecision(req) + "/" + OperationDigest(&req))
 }
 
-// EarlierDecisionKeys returns the keys under which earlier versions of the program stored a decision.
-func EarlierDecisionKeys(key, workflowID, updateID, batchID string, req schema.ReviewRequest) []string {
+// chosenDecision identifies a decision with an operation id.
+func chosenDecision(req schema.ReviewRequest) string { return req.OperationID + "/" + req.ProposalID }
+
+// DecisionKey returns the key under which a decision is stored. With an operation id it does not depend on the id of
+// the update.
+func DecisionKey(workflowID, updateID string, req schema.ReviewRequest) string {
+	if req.OperationID != "" {
+		updateID = boundedUpdateID(chosenDecision(req))
+	}
+	return decisionKey(workflowID, req.ProposalID, updateID)
+}
+
+func decisionKey(workflowID, proposalID, updateID string) string {
+	return workflowID + "/" + proposalID + "/" + updateID
+}
+
+// EarlierDecisionKeys returns the keys under which earlier versions of the program stored a decision. They contain the
+// id of its update.
+func EarlierDecisionKeys(workflowID, updateID, batchID string, req schema.ReviewRequest) []string {
 	tenant := req.Principal.Tenant
 	plain := plainID(KindReview, idEscaper.Replace(tenant), batchID)
-	chosen := req.OperationID + "/" + req.ProposalID
+	updates := []string{updateID}
+	if req.OperationID != "" {
+		chosen := chosenDecision(req)
+		updates = append(updates, boundedUpdateID(chosen), chosen)
+	}
 	var keys []string
 	for _, form := range bothForms(workflowID, ReviewWorkflowID(tenant, batchID), plain) {
-		for _, update := range bothForms(updateID, boundedUpdateID(chosen), chosen) {
-			keys = append(keys, form+"/"+req.ProposalID+"/"+update)
+		for _, update := range updates {
+			keys = append(keys, decisionKey(form, req.ProposalID, update))
 		}
 	}
-	return without(keys, key)
+	slices.Sort(keys)
+	return without(slices.Compact(keys), DecisionKey(workflowID, updateID, req))
 }
 
 var (
@@ -141,7 +164,8 @@ func contentKey(r schema.IngestRequest) string {
 }
 
 // ContentDigest returns a digest of the contents of an ingest. With an idempotency key, a request with other contents
-// is another request. Times and settings do not count, because a client may set them again for each delivery.
+// is another request. Times and settings do not count, because a client may set them again for each delivery. It is the
+// SHA-256, in hexadecimal, of all contents in order, each after its length in bytes as a big-endian number of 8 bytes.
 func ContentDigest(r schema.IngestRequest) string {
 	sum := sha256.New()
 	var size [8]byte
@@ -171,9 +195,14 @@ func SentDigest(request any) string {
 	if err != nil {
 		return "" // unreachable for a valid request
 	}
-	read := reflect.New(reflect.TypeOf(request).Elem()).Interface()
+	return DigestOfType(reflect.TypeOf(request).Elem(), encoded)
+}
+
+// DigestOfType returns the OperationDigest of a request in JSON, of a request type.
+func DigestOfType(request reflect.Type, encoded []byte) string {
+	read := reflect.New(request).Interface()
 	if json.Unmarshal(encoded, read) != nil {
-		return "" // unreachable: requests record what they cannot decode
+		return "" // unreachable for JSON: requests record what they cannot decode
 	}
 	return OperationDigest(read)
 }

@@ -21,8 +21,8 @@ const (
 	QueryPreview   = "preview"  // Forget: schema.ForgetPreview
 
 	// RecordSession, Ingest with an idempotency key, and Put, Revise, Modify, Recover, Feedback and Forget with an
-	// operation id: takes the digest of a request (RecordDigest, ContentDigest, OperationDigest) and returns whether it
-	// is that of the run's own request.
+	// operation id: takes a request, or its digest (RecordDigest, ContentDigest, OperationDigest), and returns whether
+	// it is the run's own request.
 	QueryRequest = "request"
 
 	QueryContext = "context" // Context: ledger.ContextResponse, the context that the run has built

@@ -222,7 +222,8 @@ type ReflectResult struct {
 // histories of the sessions that may contain them.
 type EraseEventsRequest struct {
 	Tenant string   `json:"tenant"`
-	IDs    []string `json:"ids"` // at most ledger.MaxAppend
+	User   string   `json:"user,omitempty"` // erases only events of this user's streams
+	IDs    []string `json:"ids"`            // at most ledger.MaxAppend
 	// Everywhere also erases the episodes that repeat the events, and other memories with the same content. It requires
 	// a reason, which their history keeps.
 	Everywhere bool   `json:"everywhere,omitempty"`
@@ -246,6 +247,8 @@ type EraseEventsResult struct {
 	Runs     int      `json:"runs"`               // deleted runs
 	Indexed  int      `json:"indexed,omitempty"`  // events that were removed from a memory index outside Postgres
 	Episodes []string `json:"episodes,omitempty"` // ids of records that repeat the events and were not erased
+	// Unknown are ids without an event, or without one of the user. If all are unknown, nothing was deleted.
+	Unknown []string `json:"unknown,omitempty"`
 	// Receipts are the receipts of records that were erased with Everywhere, one for each agent that had such
 	// records.
 	Receipts []schema.ForgetReceipt `json:"receipts,omitempty"`

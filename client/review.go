@@ -15,7 +15,7 @@ import (
 // Decide sends a decision to the review of a batch and returns the result. It starts the review if none is running:
 // for old proposals, or after a review has ended. With an operation id the same decision may be delivered again and
 // returns the first result; without one each call is a separate decision. It returns a *schema.ValidationError for a
-// request that will never be accepted.
+// request that will never be accepted, and for an operation id that belongs to another decision on the proposal.
 func Decide(
 	ctx context.Context,
 	c client.Client,

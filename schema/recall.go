@@ -120,6 +120,9 @@ func (r *RecallRequest) Validate() error {
 		}
 	}
 	for _, tag := range r.Tags {
+		if isBlank(tag) { // a filter by it would be left out
+			p.Add("tags", "must not hold an empty tag")
+		}
 		check.Text(&p, "tags", tag, MaxTagLength)
 	}
 	check.Text(&p, "keyword_query", r.KeywordQuery, MaxQueryBytes)

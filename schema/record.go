@@ -28,8 +28,11 @@ type MemoryRecord struct {
 	// Payload is the structured content by type (document 004 §15A.6 to §15A.10).
 	Payload json.RawMessage `json:"payload"`
 
-	// AuditLog lists the changes of the record, oldest first (document 004 §15A.1). Get and export set it.
+	// AuditLog lists the changes of the record, oldest first (document 004 §15A.1). An export has all of them, and Get
+	// the latest MaxAuditEntries.
 	AuditLog []AuditEntry `json:"audit_log,omitempty"`
+	// AuditOmitted is the number of changes before those of AuditLog. The history of the memory has them, page by page.
+	AuditOmitted int `json:"audit_omitted,omitempty"`
 
 	Tenant       string     `json:"tenant"`
 	Agent        string     `json:"agent"`

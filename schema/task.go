@@ -167,6 +167,9 @@ func selectionIDs(selections []Selection) []Selection {
 // MaxGetIDs is the maximum number of records that one request reads by id.
 const MaxGetIDs = 50
 
+// MaxAuditEntries is the maximum number of changes in the audit log of a record that is read by id.
+const MaxAuditEntries = 200
+
 // GetRequest reads records by id that the caller may see. It is for clients that have ids from a recall, a put or a
 // notification and cannot reach Postgres.
 type GetRequest struct {

@@ -224,6 +224,9 @@ func (m *MemoryRecord) checkWorth(p *check.Problems) {
 	if m.AccessCount < 0 {
 		p.Add("access_count", "must not be negative")
 	}
+	if m.AuditOmitted < 0 {
+		p.Add("audit_omitted", "must not be negative")
+	}
 }
 
 func (m *MemoryRecord) checkTimes(p *check.Problems) {

@@ -279,6 +279,7 @@ func TestRecallRequestReportsEveryInvalidField(t *testing.T) {
 		}},
 		"categories":      {"categories", func(r *schema.RecallRequest) { r.Categories = []schema.Category{canary} }},
 		"tags":            {"tags", func(r *schema.RecallRequest) { r.Tags = []string{canary + "\x00"} }},
+		"a blank tag":     {"tags", func(r *schema.RecallRequest) { r.Tags = []string{canary, " \t"} }},
 		"who":             {"who", func(r *schema.RecallRequest) { r.Who = long(schema.MaxNameLength) }},
 		"importance":      {"importance_min", func(r *schema.RecallRequest) { r.ImportanceMin = math.NaN() }},
 		"importance over": {"importance_min", func(r *schema.RecallRequest) { r.ImportanceMin = 1.5 }},

@@ -172,7 +172,7 @@ func TestEraseEventsOfASession(t *testing.T) {
 		sessions.EraseInput{Tenant: "t", IDs: []string{"a", "d", "nothing"}, Now: time.Now()})
 	require.NoError(t, err)
 	require.Equal(t, sessions.Erased{Events: 2, Workflows: []string{"session/t/ann/x"},
-		Episodes: []uuid.UUID{*closed.MemoryID}}, erased)
+		Episodes: []uuid.UUID{*closed.MemoryID}, Unknown: []string{"nothing"}}, erased)
 	require.Equal(t, 0, w.count("sessions", "working IS NOT NULL"))
 	st := w.takeIn(key)
 	require.Equal(t, "second", st.Working.Payload.ContextSummary)

@@ -220,6 +220,28 @@ func TestEventsOfAUserByPages(t *testing.T) {
 	}
 }
 
+// A user erases only events of its own streams. Others are unknown to it.
+func TestAUserErasesItsOwnEvents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	require.NoError(t, w.appendFor("maya", said("m1", "run/a", "ann", ledger.KindUserInjected)))
+	require.NoError(t, w.appendFor("tom", said("t1", "run/b", "ann", ledger.KindUserInjected)))
+	w.append(w.now, said("a1", "run/d", "ann", ledger.KindUserInjected))
+	erase := func(user string) sessions.Erased {
+		out, err := w.Store.EraseEvents(ctx, sessions.EraseInput{Tenant: "t", User: user,
+			IDs: []string{"m1", "t1", "a1", "none"}, Now: w.now})
+		require.NoError(t, err)
+		return out
+	}
+	tom := erase("tom")
+	require.Equal(t, 1, tom.Events)
+	require.Equal(t, []string{"a1", "m1", "none"}, tom.Unknown)
+	require.Equal(t, 2, w.count("events", "erased_at IS NULL"))
+	agent := erase("")
+	require.Equal(t, 2, agent.Events)
+	require.Equal(t, []string{"none"}, agent.Unknown)
+}
+
 // Streams from before they had users get the user of their sessions.
 func TestStreamsFromBeforeGetTheirUser(t *testing.T) {
 	t.Parallel()

@@ -311,17 +311,13 @@ func TestTokenBudget(t *testing.T) {
 	require.NoError(t, reserve(admitted, 30, now), "the same attempt reserves once")
 	require.NoError(t, s.SettleTokens(ctx, "t", admitted, 5, now))
 	require.NoError(t, s.SettleTokens(ctx, "t", admitted, 5, now))
-	day, err := s.TokenDay(ctx, "t", now)
-	require.NoError(t, err)
-	require.Equal(t, budget.Day{Settled: 5, Reserved: 60}, day)
+	require.Equal(t, budget.Day{Settled: 5, Reserved: 60}, testkit.TokenDay(t, s, "t", now))
 	require.NoError(t, reserve("next", 35, now))
 	require.Error(t, reserve("over", 1, now))
 	require.NoError(t, reserve("tomorrow", 100, now.Add(12*time.Hour)))
 	require.NoError(t, s.ReserveTokens(ctx, budgets.Reservation{Tenant: "t", Key: "no limit", Purpose: "topic",
 		Tokens: 1 << 40}, now))
-	other, err := s.TokenDay(ctx, "another", now)
-	require.NoError(t, err)
-	require.Zero(t, other.Used())
+	require.Zero(t, testkit.TokenDay(t, s, "another", now).Used())
 }
 
 // An export contains the open topics of its owners without their answers. Restored topics wait for a refresh.

@@ -37,8 +37,9 @@ func Forget(ctx workflow.Context, req schema.ForgetRequest) (schema.ForgetReceip
 		return schema.ForgetReceipt{}, err
 	}
 	if req.OperationID != "" {
-		digest := api.OperationDigest(&req) //workflowcheck:ignore: encoding a struct gives the same bytes every time
-		if err := flow.AnswerWhose(ctx, digest); err != nil {
+		//workflowcheck:ignore: encoding a struct gives the same bytes every time
+		digest, read := api.OperationDigest(&req), operationReader(&req)
+		if err := flow.AnswerWhose(ctx, digest, read); err != nil {
 			return schema.ForgetReceipt{}, err
 		}
 	}

@@ -3,6 +3,8 @@ package workflows_test
 import (
 	"context"
 	"encoding/json"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -184,4 +186,37 @@ func TestGetLargerThanTemporalsLimit(t *testing.T) {
 	encoded, err := json.Marshal(out)
 	require.NoError(t, err)
 	require.LessOrEqual(t, len(encoded), activities.MaxAnswerBytes+1<<10)
+}
+
+// The audit log of a record has the latest changes and the number of those before, so that a record with a long history
+// fits into an answer.
+func TestGetOfARecordWithALongHistory(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, nil)
+	p := testkit.Principal()
+	db := testkit.Owner(t, h.DatabaseURL)
+	read := func(content, reason string) (entries []schema.AuditEntry, omitted int) {
+		id := known(t, h, p, content)[0]
+		_, err := db.Exec(t.Context(), `
+			INSERT INTO memory_history (tenant, id, memory_id, event, action, changed_by, reason, created_at)
+			SELECT $1, gen_random_uuid(), $2, 'modified', 'modify', 'mia', $3 || n, now()
+			FROM generate_series(1, 10000) n`, p.Tenant, id, reason)
+		require.NoError(t, err)
+		out, err := mneme.Outcome[schema.GetResponse](t.Context(),
+			getBy(t, h, schema.GetRequest{Principal: p, IDs: []string{id}}))
+		require.NoError(t, err)
+		require.Empty(t, out.LeftOut)
+		require.Len(t, out.Records, 1)
+		entries, omitted = out.Records[0].AuditLog, out.Records[0].AuditOmitted
+		require.Equal(t, testkit.Rows(t, db, "memory_history", "action IS NOT NULL AND memory_id = '"+id+"'"),
+			len(entries)+omitted)
+		require.Equal(t, reason+"10000", entries[len(entries)-1].Rationale)
+		require.Equal(t, reason+strconv.Itoa(10001-len(entries)), entries[0].Rationale)
+		return entries, omitted
+	}
+	entries, _ := read("Tea is served hot.", strings.Repeat("why ", 240))
+	require.Len(t, entries, schema.MaxAuditEntries)
+	entries, _ = read(strings.Repeat("Tea is < served. ", 12<<10), strings.Repeat("<", 990)) // 6 bytes each in JSON
+	require.Greater(t, len(entries), 10)
+	require.Less(t, len(entries), schema.MaxAuditEntries)
 }

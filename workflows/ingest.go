@@ -108,7 +108,7 @@ func (run *ingest) setup(ctx workflow.Context) error {
 	}); err != nil {
 		return err
 	}
-	if err := flow.AnswerWhose(ctx, run.digest); err != nil {
+	if err := flow.AnswerWhose(ctx, run.digest, flow.Reading(api.ContentDigest)); err != nil {
 		return err
 	}
 	staged := func(ctx workflow.Context, _ string) (schema.IngestAck, error) {

@@ -123,9 +123,7 @@ func TestProceduresInTheWordsOfAModel(t *testing.T) {
 			_, out = learnNow(t, h, learn.ExtractCompetence, again)
 			require.Zero(t, out.Changes()+out.Tokens)
 			require.Len(t, model.Calls(testkit.Decision), calls, "the same evidence costs nothing")
-			day, err := h.Store.TokenDay(context.Background(), p.Tenant, time.Now())
-			require.NoError(t, err)
-			require.EqualValues(t, 110, day.Used())
+			require.EqualValues(t, 110, testkit.TokenDay(t, h.Store, p.Tenant, time.Now()).Used())
 		})
 	}
 }

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"encoding/json"
+	"reflect"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -56,8 +57,8 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 	p := op.common.Principal
 	if op.common.OperationID != "" {
 		//workflowcheck:ignore: encoding a struct gives the same bytes every time
-		digest := api.OperationDigest(op.request)
-		if err := flow.AnswerWhose(ctx, digest); err != nil {
+		digest, read := api.OperationDigest(op.request), operationReader(op.request)
+		if err := flow.AnswerWhose(ctx, digest, read); err != nil {
 			return result, err
 		}
 	}
@@ -82,6 +83,13 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 	indexChanged(ctx, p.Tenant, result.Changed())
 	shown.Show(ctx, api.PhaseDone, op.summary+": "+result.Summary(), mneme.AttrOutcome.ValueSet(result.Summary()))
 	return result, nil
+}
+
+// operationReader returns the argument read of flow.AnswerWhose for requests of the type of a request, given as a
+// pointer. It does not keep the request.
+func operationReader(like any) func(request []byte) (string, error) {
+	read := reflect.TypeOf(like).Elem()
+	return flow.Reading(func(body json.RawMessage) string { return api.DigestOfType(read, body) })
 }
 
 // accept stages the request's body and returns the reference that activities take. It ends before a cancellation is

@@ -2,11 +2,16 @@ package workflows_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
@@ -172,4 +177,111 @@ func TestNexusRefusesAKeyOfAnotherRequest(t *testing.T) {
 	var again schema.ForgetReceipt
 	require.NoError(t, within(t, a.start(t, api.OperationForget, forget(tea, true)), &again))
 	require.Equal(t, receipt, again)
+}
+
+// A decision with the operation id of another decision is refused, whether its review is open or has ended. The first
+// result would suggest that the proposal was decided as asked.
+func TestADecisionRefusesTheOperationIDOfAnother(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, nil)
+	p := testkit.Principal()
+	result, item := moved(t, h, p, "Dana lives in Lisbon.", "Dana lives in Porto.")
+	of := func(operation string, d schema.Decision) schema.ReviewRequest {
+		req := decision(p, item, d)
+		req.OperationID = operation
+		return req
+	}
+	refused := func(req schema.ReviewRequest) {
+		t.Helper()
+		_, err := mneme.Decide(t.Context(), h.Temporal, h.TaskQueue, req, result.BatchID)
+		refusedField(t, err, "operation_id", ofAnotherRequest)
+	}
+	late := of("op-1", schema.DecisionApprove)
+	late.TargetVersion = 99
+	first := decide(t, h, late, result.BatchID)
+	require.Equal(t, schema.ReviewVersionConflict, first.Status, "the review stays open")
+	refused(of("op-1", schema.DecisionApprove))
+	refused(of("op-1", schema.DecisionReject))
+	require.Equal(t, first, decide(t, h, late, result.BatchID))
+	// So is one of a client that chooses the ids of its updates.
+	handle, err := h.Temporal.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{WorkflowID: result.ReviewID,
+		UpdateID: "mine", UpdateName: api.UpdateDecide, Args: []any{of("op-1", schema.DecisionReject)},
+		WaitForStage: client.WorkflowUpdateStageCompleted})
+	require.NoError(t, err)
+	require.ErrorContains(t, handle.Get(t.Context(), nil), "operation_id: "+ofAnotherRequest)
+
+	rejected := decide(t, h, of("op-2", schema.DecisionReject), result.BatchID)
+	require.Equal(t, schema.ReviewRejected, rejected.Status)
+	reviewEnds(t, h, result.ReviewID)
+	refused(of("op-2", schema.DecisionApprove))
+	require.Equal(t, rejected, decide(t, h, of("op-2", schema.DecisionReject), result.BatchID))
+}
+
+// A client without Mneme's Go package computes the digest of an ingest as documented, or asks a run about its request.
+func TestAPlainClientLearnsThatARunIsOfAnotherRequest(t *testing.T) {
+	t.Parallel()
+	h := newHeld(t, "ExtractFacts", false)
+	ctx, cancel := context.WithTimeout(t.Context(), harness.WaitLimit)
+	defer cancel()
+	principal := map[string]any{"tenant": "acme-" + uuid.NewString(), "agent": "bot"}
+	ingest := func(text, at string) map[string]any {
+		return map[string]any{"principal": principal, "idempotency_key": "7", "candidates": []any{
+			map[string]any{"content": text, "source_kind": "memory", "occurred_at": at}}}
+	}
+	const id, text, at, later = "ingest/acme/bot/7", "Rome is nice in Mai, très.", "2026-11-02T10:00:00Z",
+		"2026-11-02T10:01:00Z"
+	digest := func(contents ...string) string {
+		sum := sha256.New()
+		for _, content := range contents {
+			sum.Write(append([]byte{0, 0, 0, 0, 0, 0, 0, byte(len(content))}, content...))
+		}
+		return hex.EncodeToString(sum.Sum(nil))
+	}
+	remember := func(request map[string]any, digest string) (ack schema.IngestAck, err error) {
+		handle, err := h.Temporal.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+			StartWorkflowOperation: h.Temporal.NewWithStartWorkflowOperation(client.StartWorkflowOptions{ID: id,
+				TaskQueue: h.TaskQueue, WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING},
+				api.WorkflowIngest, request),
+			UpdateOptions: client.UpdateWorkflowOptions{UpdateName: api.UpdateStaged, Args: []any{digest},
+				WaitForStage: client.WorkflowUpdateStageCompleted}})
+		if err == nil {
+			err = handle.Get(ctx, &ack)
+		}
+		return ack, err
+	}
+	isOf := func(id string, request any) (same bool) {
+		answer, err := h.Temporal.QueryWorkflow(ctx, id, "", api.QueryRequest, request)
+		require.NoError(t, err)
+		require.NoError(t, answer.Get(&same))
+		return same
+	}
+	first, err := remember(ingest(text, at), digest(text))
+	require.NoError(t, err)
+	<-h.reached // the run is open
+	for _, state := range []string{"open", "ended"} {
+		_, err = remember(ingest("Other.", at), digest("Other."))
+		require.ErrorContains(t, err, "idempotency_key: "+ofAnotherRequest, state)
+		if state == "open" {
+			require.True(t, isOf(id, ingest(text, later)))
+			require.False(t, isOf(id, ingest("Other.", at)))
+		}
+		again, err := remember(ingest(text, later), digest(text))
+		require.NoError(t, err, state)
+		require.Equal(t, first, again, state)
+		h.release()
+		require.NoError(t, h.Temporal.GetWorkflow(ctx, id, "").Get(ctx, nil))
+	}
+
+	put := func(content string) map[string]any {
+		return map[string]any{"principal": principal, "operation_id": "8", "records": []any{
+			json.RawMessage(putSkill("brew", content))}}
+	}
+	const putID = "put/acme/bot/8"
+	_, err = h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: putID, TaskQueue: h.TaskQueue},
+		api.WorkflowPut, put("tea"))
+	require.NoError(t, err)
+	require.NoError(t, h.Temporal.GetWorkflow(ctx, putID, "").Get(ctx, nil))
+	require.True(t, isOf(putID, put("tea")))
+	require.False(t, isOf(putID, put("coffee")))
+	require.False(t, isOf(putID, 7))
 }

@@ -157,8 +157,9 @@ func (run *review) wait(ctx workflow.Context) error {
 		activities.ExpireRequest{ReviewRef: run.ref, Before: *next}).Get(ctx, nil)
 }
 
-// decide carries out one decision. The update's id is its key: a decision that is delivered again after a lost
-// acknowledgement finds its first result, in this run or in a later one. It ends before a cancellation is handled.
+// decide carries out one decision. Its key is its operation id or, without one, the id of the update: a decision that is
+// delivered again after a lost acknowledgement finds its first result, in this run or in a later one. Another decision
+// with the same operation id is refused. It ends before a cancellation is handled.
 func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schema.ReviewResult, error) {
 	defer func() { run.moved = true }()
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
@@ -190,12 +191,11 @@ func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schem
 	return result, nil
 }
 
-// decisionRef identifies a decision by its run, its proposal and its update. It also has the older form of the
-// ids, under which another version of the program may have carried it out.
+// decisionRef identifies a decision by its run, its proposal, and its operation id or its update. It also has the keys
+// under which another version of the program may have carried it out.
 func (run *review) decisionRef(id, updateID string, req schema.ReviewRequest) schema.OperationRef {
-	ref := schema.OperationRef{Tenant: run.in.Tenant, WorkflowID: id, ID: id + "/" + req.ProposalID + "/" + updateID}
-	ref.Others = api.EarlierDecisionKeys(ref.ID, id, updateID, run.in.BatchID, req)
-	return ref
+	return schema.OperationRef{Tenant: run.in.Tenant, WorkflowID: id, ID: api.DecisionKey(id, updateID, req),
+		Others: api.EarlierDecisionKeys(id, updateID, run.in.BatchID, req)}
 }
 
 // finish shows how the review ended.

@@ -158,9 +158,16 @@ func TestErasedEventsAreInNoContext(t *testing.T) {
 		return err
 	}))
 	out, err := mneme.EraseEvents(ctx, h.Temporal, h.TaskQueue,
-		api.EraseEventsRequest{Tenant: p.Tenant, IDs: []string{"a"}})
+		api.EraseEventsRequest{Tenant: p.Tenant, IDs: []string{"z", "y", "z"}})
+	require.NoError(t, err)
+	require.Equal(t, api.EraseEventsResult{Unknown: []string{"y", "z"}}, out)
+	require.Empty(t, sweeps, "there is nothing to erase")
+	require.Error(t, gone(), "so the runs that read stay")
+	out, err = mneme.EraseEvents(ctx, h.Temporal, h.TaskQueue,
+		api.EraseEventsRequest{Tenant: p.Tenant, IDs: []string{"a", "z"}})
 	require.NoError(t, err)
 	require.Equal(t, 1, out.Erased)
+	require.Equal(t, []string{"z"}, out.Unknown)
 	require.Zero(t, out.Sessions)
 	require.Equal(t, 7, out.Indexed)
 	require.Equal(t, []string{p.Tenant, p.Tenant}, sweeps)

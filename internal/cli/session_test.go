@@ -96,8 +96,13 @@ func TestEraseEventsEverywhere(t *testing.T) {
 
 	require.Equal(t, "reason", c.run("events", "erase", "w4", "--everywhere", "--yes",
 		"--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Contains(t, c.run("events", "erase", "nothing", "--yes").is(app.ExitNotFound).out,
+		"event nothing is not found")
+	c.run("events", "erase", "nothing", "none", "--yes").is(app.ExitPartial)
 	var out record.EraseResult
-	c.run("events", "erase", "w4", "--yes", "--json").is(app.ExitOK).json(&out)
+	c.run("events", "erase", "w4", "nothing", "--yes", "--json").is(app.ExitPartial).json(&out)
+	require.Equal(t, 1, out.Erased)
+	require.Equal(t, []string{"nothing"}, out.Unknown)
 	require.Equal(t, episode, out.Episodes)
 	require.Equal(t, episode, holding(), "without the flag it is kept and listed")
 

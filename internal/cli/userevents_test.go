@@ -38,6 +38,9 @@ func TestEventsOfAUser(t *testing.T) {
 	require.Contains(t, c.run("context", "run/chat", "--user", "maya").is(app.ExitOK).out, "Lyon")
 	require.Contains(t, c.run("events", "streams").is(app.ExitOK).out, "run/chat  maya")
 
+	require.Contains(t, c.run("events", "erase", "m1", "--yes", "--user", "tom").is(app.ExitNotFound).out, "0 events")
+	require.Contains(t, c.run("events", "replay", "run/chat").is(app.ExitOK).out, "Lyon")
+
 	refused := func(field string, args ...string) {
 		t.Helper()
 		args = append([]string{"events", "erase", "--yes", "--json"}, args...)

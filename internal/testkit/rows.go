@@ -4,9 +4,13 @@ import (
 	"context"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/memory/budget"
+	"github.com/mneme/mneme/store"
 )
 
 var plainName = regexp.MustCompile(`^[a-z0-9_]+$`)
@@ -68,4 +72,24 @@ func Strings(t testing.TB, db *pgx.Conn, query string, args ...any) []string {
 	out, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
 	return out
+}
+
+// TokenDay reads a tenant's use of tokens on the day of a time.
+func TokenDay(t testing.TB, s *store.Store, tenant string, at time.Time) (day budget.Day) {
+	t.Helper()
+	require.NoError(t, s.Read(t.Context(), tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(t.Context(), `
+			SELECT settled, reserved, 0::bigint AS "limit"
+			FROM token_budgets
+			WHERE tenant = $1 AND day = $2`, tenant, budget.DayOf(at))
+		if err != nil {
+			return err
+		}
+		found, err := pgx.CollectRows(rows, pgx.RowToStructByName[budget.Day])
+		if len(found) == 1 {
+			day = found[0]
+		}
+		return err
+	}))
+	return day
 }

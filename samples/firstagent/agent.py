@@ -4,11 +4,12 @@ It stores the turns of a conversation, asks what is known before it answers the 
 """
 
 import asyncio
+import hashlib
 import os
 import re
 from datetime import datetime, timedelta, timezone
 
-from temporalio.client import Client, WithStartWorkflowOperation, WorkflowUpdateStage
+from temporalio.client import Client, WithStartWorkflowOperation
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 
 TASK_QUEUE = os.environ.get("MNEME_TASK_QUEUE", "mneme")
@@ -19,6 +20,14 @@ AGENT = "travel-desk"
 def principal(user):
     """Return on whose behalf a request is made: a user or, if user is empty, the agent itself."""
     return {"tenant": TENANT, "agent": AGENT, **({"user": user} if user else {})}
+
+
+def digest(turns):
+    """Return the digest of the contents of turns. With it, a key that belongs to other contents is refused."""
+    whole = hashlib.sha256()
+    for content in (turn["content"].encode() for turn in turns):
+        whole.update(len(content).to_bytes(8, "big") + content)
+    return whole.hexdigest()
 
 
 async def remember(client, user, key, *turns):
@@ -33,9 +42,7 @@ async def remember(client, user, key, *turns):
         id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
         id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
     )
-    await client.start_update_with_start_workflow(
-        "staged", wait_for_stage=WorkflowUpdateStage.COMPLETED, start_workflow_operation=start
-    )
+    await client.execute_update_with_start_workflow("staged", digest(turns), start_workflow_operation=start)
     return await start.workflow_handle()
 
 

@@ -118,20 +118,21 @@ func TestPromptMarksContradictions(t *testing.T) {
 	require.Contains(t, prompt(schema.RecallResponse{}), "nothing about this")
 }
 
-// The program in Python has the same output. Its SDK is not part of the project: without it the test is skipped.
-func TestPython(t *testing.T) {
-	t.Parallel()
-	python := os.Getenv("MNEME_TEST_PYTHON")
-	if python == "" {
-		python = "python3"
+// python runs the program in Python, or statements that import it, and returns the output. Temporal's SDK for Python is
+// not part of the project: without it the test is skipped.
+func python(t *testing.T, arguments ...string) string {
+	t.Helper()
+	name := os.Getenv("MNEME_TEST_PYTHON")
+	if name == "" {
+		name = "python3"
 	}
-	if err := exec.Command(python, "-c", "import temporalio").Run(); err != nil {
+	if err := exec.Command(name, "-c", "import temporalio").Run(); err != nil {
 		t.Skip("no Python with temporalio (MNEME_TEST_PYTHON names one): ", err)
 	}
 	h := harness.New(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, python, "agent.py")
+	cmd := exec.CommandContext(ctx, name, arguments...)
 	cmd.Env = append(os.Environ(), "TEMPORAL_ADDRESS="+testkit.TemporalAddress(t),
 		"TEMPORAL_NAMESPACE="+harness.Namespace, "MNEME_TASK_QUEUE="+h.TaskQueue,
 		"MNEME_TENANT=acme-"+uuid.NewString())
@@ -139,5 +140,40 @@ func TestPython(t *testing.T) {
 	cmd.Stderr = &problem
 	out, err := cmd.Output()
 	require.NoError(t, err, problem.String())
-	require.Equal(t, page(t, "output"), plain(string(out)))
+	return string(out)
+}
+
+// The program in Python has the same output.
+func TestPython(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, page(t, "output"), plain(python(t, "agent.py")))
+}
+
+// A key is refused for other contents, while the run of the first ones is open and after it has ended.
+func TestPythonRefusesAKeyOfOtherContents(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "True idempotency_key: is that of another request\n"+
+		"False idempotency_key: is that of another request\n", python(t, "-c", `
+import agent, asyncio
+from temporalio.client import WorkflowUpdateFailedError
+
+async def converse(client):
+    async def remember(minutes, *texts):
+        turns = [agent.turn("user_input", "Maya", text, minutes) for text in texts]
+        return await agent.remember(client, "maya", "1", *turns)
+
+    many = [f"I live in the village {n} of Zürich." for n in range(50)]
+    first = await remember(0, *many)
+    for is_open in True, False:
+        try:
+            await remember(0, "I live in Lyon.")
+        except WorkflowUpdateFailedError as refused:
+            print(is_open, str(refused.cause).partition("invalid request: ")[2])
+        again = await remember(1, *many)
+        assert not is_open or again.first_execution_run_id == first.first_execution_run_id
+        await first.result()
+
+agent.converse = converse
+asyncio.run(agent.main())
+`))
 }

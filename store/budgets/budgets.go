@@ -119,25 +119,3 @@ func (s *Budgets) SettleTokens(ctx context.Context, tenant, key string, used int
 	}
 	return nil
 }
-
-// TokenDay reads a tenant's use on the day of a time.
-func (s *Budgets) TokenDay(ctx context.Context, tenant string, at time.Time) (out budget.Day, err error) {
-	err = s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `
-			SELECT settled, reserved, 0::bigint AS "limit"
-			FROM token_budgets
-			WHERE tenant = @tenant AND day = @day`, pg.Args{"tenant": tenant, "day": budget.DayOf(at)})
-		if err != nil {
-			return err
-		}
-		found, err := pgx.CollectRows(rows, pgx.RowToStructByName[budget.Day])
-		if len(found) == 1 {
-			out = found[0]
-		}
-		return err
-	})
-	if err != nil {
-		return budget.Day{}, fmt.Errorf("read the token budget: %w", err)
-	}
-	return out, nil
-}

@@ -47,9 +47,9 @@ func ScanRecordAnd(row pgx.CollectableRow, m *schema.MemoryRecord, more ...any) 
 	if err != nil {
 		return err
 	}
-	log := m.AuditLog // more may have set it
+	log, omitted := m.AuditLog, m.AuditOmitted // more may have set them
 	*m, err = r.Record()
-	m.AuditLog = log
+	m.AuditLog, m.AuditOmitted = log, omitted
 	return err
 }
 

@@ -177,7 +177,8 @@ func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]commit.Mem
 	// The record is created now, and this revision decides its place among its revisions.
 	m.CreatedAt, m.UpdatedAt = time.Time{}, time.Time{}
 	m.SalienceAt, m.Lifecycle.LastReinforcedAt = time.Time{}, time.Time{}
-	m.Status, m.Supersedes, m.SupersededBy, m.SupersededAt, m.AuditLog = "", "", "", nil, nil
+	m.Status, m.Supersedes, m.SupersededBy, m.SupersededAt = "", "", "", nil
+	m.AuditLog, m.AuditOmitted = nil, 0
 	m.DeletedAt, m.ArchivedAt, m.ErasedAt = nil, nil, nil
 	m.Provenance.CreatedBy = ""
 	payload, err := commit.StoredPayload(m)

@@ -29,12 +29,14 @@ import (
 // openQdrant opens collections for one test, which are removed with it. It uses a real server if QDRANT_URL is set.
 func openQdrant(t *testing.T, a qdranttest.Address) *vector.Qdrant {
 	t.Helper()
-	q, err := vector.OpenQdrant(vector.QdrantConfig{URL: a.URL, APIKey: a.APIKey, RootCA: a.RootCA,
-		Prefix: "test-" + uuid.NewString()})
+	prefix := "test-" + uuid.NewString()
+	q, err := vector.OpenQdrant(vector.QdrantConfig{URL: a.URL, APIKey: a.APIKey, RootCA: a.RootCA, Prefix: prefix})
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		_ = q.DropEvents(context.Background())
 		_ = q.Close()
+		if err := a.Drop(context.Background(), prefix); err != nil {
+			t.Log("collections not dropped: ", err) // the test may have stopped the server
+		}
 	})
 	return q
 }

@@ -1,14 +1,5 @@
 package events
 
-import (
-	"context"
-	"fmt"
-	"time"
-
-	"github.com/mneme/mneme/store/commit"
-	"github.com/mneme/mneme/store/pg"
-)
-
 // marksSQL finds the numbers of the latest visible events of each kind and subject. It steps from one mark to the
 // next in the index, so that its cost depends on the number of marks, not of events. The latest three observations
 // in free text count. Marks are stored for few audiences: every agent, the viewer's group, the viewer.
@@ -71,28 +62,3 @@ const visitsSQL = `
 			WHERE tenant = @tenant AND stream = @stream AND seq = v.seq
 			OFFSET 0) e
 	ORDER BY e.seq DESC`
-
-// RebuildMarks computes the marks of a tenant from its events again, and returns their number.
-func (s *Events) RebuildMarks(ctx context.Context, tenant string, now time.Time) (n int64, err error) {
-	err = commit.Write(pg.WithClass(ctx, pg.ClassPipeline), s.DB, tenant, now, func(c *commit.Change) error {
-		if _, err := c.Tx.Exec(ctx, `DELETE FROM event_marks WHERE tenant = @tenant`,
-			pg.Args{"tenant": tenant}); err != nil {
-			return err
-		}
-		made, err := c.Tx.Exec(ctx, `
-			INSERT INTO event_marks (tenant, stream, seq, audience, mark, sensitivity)
-			SELECT e.tenant, e.stream, e.seq, v.audience, m.mark, e.sensitivity
-			FROM events e
-				CROSS JOIN LATERAL mneme_event_audiences(e.visibility, e.agent_id, e.policy_group) v(audience)
-				CROSS JOIN LATERAL mneme_event_marks(e.kind, e.payload) m(mark)
-			WHERE e.tenant = @tenant AND e.kind IN ('world.observed', 'world.environment', 'user.injected')
-				AND e.erased_at IS NULL
-			ON CONFLICT DO NOTHING`, pg.Args{"tenant": tenant})
-		n = made.RowsAffected()
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("rebuild the marks of events: %w", err)
-	}
-	return n, nil
-}

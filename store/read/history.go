@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -89,17 +90,23 @@ func ReasonFor(may func(alias string) string) string { return reasonShown(may, m
 // MetadataFor is described at ReasonFor.
 func MetadataFor(may func(alias string) string) string { return metadataShown(may) }
 
-// auditLog renders the audit log of the memory m (document 004 §15A.1), oldest first, up to a time given as a
-// placeholder; an empty one means all of it. The reason of the history row h is an expression.
+// auditLog renders two columns of the memory m: its audit log (document 004 §15A.1) with the latest entries, oldest
+// first, and the number of entries before those. Both are as of a time, given as a placeholder; an empty one means now.
+// The reason of the history row h is an expression.
 func auditLog(at, reason string) string {
-	until := ""
+	steps := `
+		FROM memory_history h
+		WHERE h.tenant = m.tenant AND h.memory_id = m.id AND h.action IS NOT NULL`
 	if at != "" {
-		until = " AND h.created_at <= " + at
+		steps += " AND h.created_at <= " + at
 	}
+	latest := strconv.Itoa(schema.MaxAuditEntries)
 	return `coalesce((
 		SELECT jsonb_agg(` + auditEntry(reason) + ` ORDER BY h.seq)
-		FROM memory_history h
-		WHERE h.tenant = m.tenant AND h.memory_id = m.id AND h.action IS NOT NULL` + until + `), '[]')`
+		FROM (SELECT h.*` + steps + `
+			ORDER BY h.seq DESC
+			LIMIT ` + latest + `) h), '[]') AS audit_log,
+		(SELECT greatest(count(*) - ` + latest + `, 0)` + steps + `) AS audit_omitted`
 }
 
 // auditEntry is the history row h as an entry of an audit log.

@@ -68,7 +68,7 @@ func columnsSeen(at string, may, source looks) string {
 // scanAudited reads the record's columns and its audit log.
 func scanAudited(row pgx.CollectableRow) (schema.MemoryRecord, error) {
 	var m schema.MemoryRecord
-	err := commit.ScanRecordAnd(row, &m, &m.AuditLog)
+	err := commit.ScanRecordAnd(row, &m, &m.AuditLog, &m.AuditOmitted)
 	return m, err
 }
 
@@ -96,7 +96,7 @@ func tablesAsOf(at string) string {
 // getSQL reads one memory with its audit log.
 var getSQL = `
 	SELECT ` + columnsSeen("", askerLooks, askerLooks) + `,
-		` + auditLog("", reasonShown(askerLooks, askerLooks)) + ` AS audit_log` + commit.RecordTables + `
+		` + auditLog("", reasonShown(askerLooks, askerLooks)) + commit.RecordTables + `
 	WHERE m.tenant = @tenant AND m.id = @id AND ` + askerLooks("m")
 
 // Get reads one memory that is the principal's own or shared with it, in any life state, with its audit log: an
@@ -112,7 +112,7 @@ func (s *Reading) Get(ctx context.Context, p schema.Principal, id uuid.UUID,
 // getAsOfSQL reads one memory with its audit log as of a time.
 var getAsOfSQL = `
 	SELECT ` + columnsSeen("@at", askerLooks, askerLooks) + `,
-		` + auditLog("@at", reasonShown(askerLooks, askerLooks)) + ` AS audit_log` + tablesAsOf("@at") + `
+		` + auditLog("@at", reasonShown(askerLooks, askerLooks)) + tablesAsOf("@at") + `
 	WHERE c.tenant = @tenant AND c.id = @id AND m.sensitivity = ANY(@cleared) AND ` + askerLooks("c")
 
 // GetAsOf reads a memory as it was at a time (record time), in any life state. The current visibility decides who

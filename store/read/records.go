@@ -25,7 +25,7 @@ func (s *Reading) Records(ctx context.Context, f pg.Filter, ids []uuid.UUID) (ma
 	source := func(alias string) string { return "(" + f.Visible(alias, &p) + ")" }
 	query := `
 	SELECT ` + columnsSeen("", may, source) + `,
-		` + auditLog("", reasonShown(may, source)) + ` AS audit_log` + commit.RecordTables + `
+		` + auditLog("", reasonShown(may, source)) + commit.RecordTables + `
 	WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
 	out := map[uuid.UUID]schema.MemoryRecord{}
 	err := s.QueryBatch(ctx, f.Principal.Tenant, pg.PlanOnce, query, p, func(rows pgx.Rows) error {

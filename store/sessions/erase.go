@@ -3,10 +3,12 @@ package sessions
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/store/commit"
 	"github.com/mneme/mneme/store/pg"
@@ -17,11 +19,13 @@ type Erased struct {
 	Events    int         // emptied by this call
 	Workflows []string    // of sessions of their streams; their histories may contain the events
 	Episodes  []uuid.UUID // records of episodes with these events
+	Unknown   []string    // ids without an event in a stream that the request may change
 }
 
 // EraseInput names the events of a tenant to erase, and the receipt to leave in them.
 type EraseInput struct {
 	Tenant  string
+	User    string // only events of this user's streams; empty: of all streams
 	IDs     []string
 	Receipt ledger.Receipt
 	Now     time.Time
@@ -32,7 +36,11 @@ type EraseInput struct {
 func (s *Sessions) EraseEvents(ctx context.Context, in EraseInput) (Erased, error) {
 	var out Erased
 	err := commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) (err error) {
-		args := pg.Args{"tenant": in.Tenant, "ids": in.IDs}
+		if out.Unknown, err = unknownEvents(ctx, c, in); err != nil {
+			return err
+		}
+		ids := slices.DeleteFunc(slices.Clone(in.IDs), func(id string) bool { return slices.Contains(out.Unknown, id) })
+		args := pg.Args{"tenant": in.Tenant, "ids": ids}
 		// Sessions are locked before the events, so that this waits for a session that is being closed.
 		out.Workflows, err = commit.Values[string](ctx, c.Tx, `
 			SELECT s.workflow_id
@@ -48,7 +56,7 @@ func (s *Sessions) EraseEvents(ctx context.Context, in EraseInput) (Erased, erro
 			return err
 		}
 		if err := c.Tx.QueryRow(ctx, `SELECT mneme_empty_events(@ids)`,
-			pg.Args{"ids": in.IDs}).Scan(&out.Events); err != nil {
+			pg.Args{"ids": ids}).Scan(&out.Events); err != nil {
 			return err
 		}
 		_, err = c.Tx.Exec(ctx, `
@@ -74,6 +82,20 @@ func (s *Sessions) EraseEvents(ctx context.Context, in EraseInput) (Erased, erro
 		return Erased{}, fmt.Errorf("erase events: %w", err)
 	}
 	return out, nil
+}
+
+// unknownEvents returns the ids of a request that have no event, or one in a stream of another user or of none.
+func unknownEvents(ctx context.Context, c *commit.Change, in EraseInput) ([]string, error) {
+	return commit.Values[string](ctx, c.Tx, `
+		SELECT DISTINCT id
+		FROM unnest(@ids::text[]) id
+		WHERE NOT EXISTS (
+			SELECT
+			FROM event_ids i
+				JOIN event_streams s ON s.tenant = i.tenant AND s.stream = i.stream
+			WHERE i.tenant = @tenant AND i.id = id.id AND (@user = '' OR s.scope = @scope))
+		ORDER BY id`,
+		pg.Args{"tenant": in.Tenant, "ids": in.IDs, "user": in.User, "scope": schema.UserScope(in.User)})
 }
 
 // Owner is an agent with episodes.

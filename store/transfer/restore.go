@@ -384,6 +384,7 @@ func sameMemory(a, b ExportLine) (bool, error) {
 	plain := func(line ExportLine) (any, error) {
 		record := *line.Record
 		record.Tenant, record.AccessCount, record.LastAccessed, record.Relations, record.AuditLog = "", 0, nil, nil, nil
+		record.AuditOmitted = 0
 		encoded, err := json.Marshal(ExportLine{Record: &record, Columns: line.Columns, History: line.History,
 			Versions: line.Versions, Provenance: line.Provenance})
 		if err != nil {

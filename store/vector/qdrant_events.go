@@ -233,17 +233,3 @@ func (q *Qdrant) WipeEvents(ctx context.Context, tenant string) (int, error) {
 	all := func(_ context.Context, events []string) ([]string, error) { return events, nil }
 	return q.SweepEvents(ctx, tenant, qdrantBatchPoints, all)
 }
-
-// DropEvents removes the collections of events of all tenants and models.
-func (q *Qdrant) DropEvents(ctx context.Context) error {
-	collections, err := q.eventModels(ctx)
-	if err != nil {
-		return err
-	}
-	for _, collection := range collections {
-		if err := q.drop(ctx, collection); err != nil {
-			return err
-		}
-	}
-	return nil
-}

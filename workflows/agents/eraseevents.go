@@ -22,7 +22,7 @@ const changeOtherOwners = "erase-other-owners"
 // EraseEvents permanently empties events of the ledger, and deletes the histories of the sessions that may have
 // carried them and of the runs of Context, Recall and Get that may have shown them. An open session continues with a
 // new history. The events are also removed from a memory index outside Postgres, in Qdrant or hosted. The histories of
-// other programs are not changed.
+// other programs are not changed. If the tenant has none of the events, it does nothing.
 func EraseEvents(ctx workflow.Context, req api.EraseEventsRequest) (api.EraseEventsResult, error) {
 	if err := flow.Strict(ctx, &req); err != nil {
 		return api.EraseEventsResult{}, err
@@ -35,7 +35,8 @@ func EraseEvents(ctx workflow.Context, req api.EraseEventsRequest) (api.EraseEve
 	if err != nil {
 		return api.EraseEventsResult{}, err
 	}
-	out := api.EraseEventsResult{Erased: erased.Events, Sessions: len(erased.Sessions), Episodes: erased.Episodes}
+	out := api.EraseEventsResult{Erased: erased.Events, Sessions: len(erased.Sessions), Episodes: erased.Episodes,
+		Unknown: erased.Unknown}
 	for more := len(erased.Sessions) > 0 || erased.Shown; more; {
 		var gone activities.ForgetSessionsResult
 		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,

@@ -14,7 +14,7 @@ import (
 // session at once. A repeated delivery returns the same episode.
 func RecordSession(ctx workflow.Context, req api.RecordRequest) (api.SessionResult, error) {
 	digest := api.RecordDigest(req) //workflowcheck:ignore: encoding a struct gives the same bytes every time
-	if err := flow.AnswerWhose(ctx, digest); err != nil {
+	if err := flow.AnswerWhose(ctx, digest, flow.Reading(api.RecordDigest)); err != nil {
 		return api.SessionResult{}, err
 	}
 	show := flow.Display{Lean: true}

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"encoding/json"
 	"errors"
 
 	"go.temporal.io/sdk/temporal"
@@ -62,13 +63,30 @@ func InvalidRequest(err error) error {
 	return temporal.NewNonRetryableApplicationError(err.Error(), api.ErrTypeInvalidRequest, nil, invalid)
 }
 
-// AnswerWhose lets a client that found the run by the key of its request ask whether the run is that of its request. An
+// AnswerWhose lets a client that found the run by the key of its request ask whether the run is that of its request. The
+// client gives the digest or, if its language cannot compute it, the request itself, which read turns into a digest. An
 // empty digest means that the run has no key.
-func AnswerWhose(ctx workflow.Context, digest string) error {
+func AnswerWhose(ctx workflow.Context, digest string, read func(request []byte) (string, error)) error {
 	if digest == "" {
 		return nil
 	}
-	return workflow.SetQueryHandler(ctx, api.QueryRequest, func(other string) (bool, error) {
-		return other == digest, nil
+	return workflow.SetQueryHandler(ctx, api.QueryRequest, func(other json.RawMessage) (bool, error) {
+		var given string
+		if json.Unmarshal(other, &given) == nil {
+			return given == digest, nil
+		}
+		given, err := read(other)
+		return given == digest, InvalidRequest(err)
 	})
+}
+
+// Reading returns the argument read of AnswerWhose for requests of one type.
+func Reading[R any](digest func(R) string) func(request []byte) (string, error) {
+	return func(request []byte) (string, error) {
+		var r R
+		if err := json.Unmarshal(request, &r); err != nil {
+			return "", &schema.ValidationError{Fields: []schema.FieldError{{Field: "(json)", Problem: "cannot be read"}}}
+		}
+		return digest(r), nil
+	}
 }

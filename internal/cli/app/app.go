@@ -56,6 +56,9 @@ func (a *App) Prepare(cmd *cobra.Command) (err error) {
 	if a.CfgErr != nil && cmd.Name() != DoctorName { // doctor reports the error together with other problems
 		return WithCode(ExitUsage, a.CfgErr)
 	}
+	if err := refuseEmpty(cmd); err != nil {
+		return err
+	}
 	if a.Timeout <= 0 {
 		return Invalid("timeout", "must be more than 0")
 	}

@@ -7,10 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/mneme/mneme/internal/config"
@@ -63,6 +65,47 @@ func Optional[T any](flags *pflag.FlagSet, name string, value T) *T {
 		return nil
 	}
 	return &value
+}
+
+// mayBeEmpty is the annotation of AllowEmpty.
+const mayBeEmpty = "mneme_may_be_empty"
+
+// AllowEmpty marks a flag whose empty value has a meaning.
+func AllowEmpty(flags *pflag.FlagSet, name string) {
+	_ = flags.SetAnnotation(name, mayBeEmpty, nil) // fails only for a name that is not registered
+}
+
+// refuseEmpty refuses the flags of a command that are given without a value, as --who "$WHO" is if WHO is not set.
+// Otherwise a filter would be left out without a word, and the command would work on more than was meant. The flags of
+// all commands, such as --user, may be empty: they replace a variable of the environment. So may the cursor of a page.
+func refuseEmpty(cmd *cobra.Command) (err error) {
+	global := cmd.Root().PersistentFlags()
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		_, allowed := f.Annotations[mayBeEmpty]
+		if err != nil || allowed || f.Name == "after" || f.Name == "before" || global.Lookup(f.Name) == f {
+			return
+		}
+		empty := false
+		switch v := f.Value.(type) {
+		case pflag.SliceValue:
+			values := v.GetSlice()
+			empty = len(values) == 0 || slices.Contains(values, "")
+		default:
+			empty = f.Value.String() == ""
+		}
+		if empty {
+			err = Invalid(f.Name, "is empty; give it a value or leave the flag out")
+		}
+	})
+	return err
+}
+
+// CheckNumber refuses a negative number of an event, which a listing would take for none.
+func CheckNumber(flag string, n int64) error {
+	if n < 0 {
+		return Invalid(flag, "must not be negative")
+	}
+	return nil
 }
 
 // CheckLimit refuses a number of items that a listing does not return. Clamped silently, a listing would end early.

@@ -218,6 +218,7 @@ func newAdviseReport(a *app.App) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&outcome, "outcome", "", "success, failure or partial")
 	flags.StringVar(&req.Used, "used", "", "id of the memory that was followed; empty if none was")
+	app.AllowEmpty(flags, "used")
 	flags.StringToStringVar(&req.Context, "context", nil, "the situation, as key=value pairs: os=linux")
 	flags.StringVar(&policy, "read-policy", "", "the read policy of the request for advice")
 	return cmd

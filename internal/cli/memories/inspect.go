@@ -30,6 +30,8 @@ func NewGet(a *app.App) *cobra.Command {
 --shape prints the record as JSON in one of its two shapes: appendix (lifecycle,
 provenance, relations), which --json prints too, or canonical (decay_profile, relationships).
 
+The audit log has the latest ` + strconv.Itoa(schema.MaxAuditEntries) + ` changes; "history" shows all of them.
+
 A memory above the limit of --max-sensitivity is not found.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -132,6 +134,9 @@ func record(t *app.Text, m schema.MemoryRecord, rate float64) {
 			rows = append(rows, []string{app.When(e.Timestamp), string(e.Action), e.Actor, e.Rationale})
 		}
 		t.Table("WHEN ACTION BY WHY", rows)
+	}
+	if m.AuditOmitted > 0 {
+		t.Line("%d earlier changes: mneme history %s", m.AuditOmitted, m.ID)
 	}
 }
 

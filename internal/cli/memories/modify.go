@@ -101,6 +101,7 @@ memory, the exit code is 3 if it is not found and 6 if it is refused. For severa
 	flags.BoolVar(&f.pin, "pin", false, "pin the memory: importance 1, and it does not fade")
 	flags.BoolVar(&f.unpin, "unpin", false, "remove the pin, so that the memory fades again")
 	flags.StringVar(&f.who, "who", "", "speaker; empty to remove it")
+	app.AllowEmpty(flags, "who")
 	flags.IntVar(&f.ifVersion, "if-version", 0, "only if this is the current version")
 	flags.BoolVar(&f.force, "force", false, "change the content of a pinned memory")
 	flags.StringVar(&f.file, "file", "", "read patches from a file, or with - from standard input")

@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,6 +27,7 @@ type EraseResult struct {
 	Runs     int      `json:"runs,omitempty"`     // deleted runs that carried or showed the events
 	Indexed  int      `json:"indexed,omitempty"`  // events that were removed from a memory index outside Postgres
 	Episodes []string `json:"episodes,omitempty"` // records that repeat the events and were not erased
+	Unknown  []string `json:"unknown,omitempty"`  // ids without an event of the user, or without an event
 	User     string   `json:"user,omitempty"`     // whose events were erased, with --all
 	// Unreached means that Temporal did not answer: runs of Context may still show the events. No session carried
 	// them.
@@ -48,6 +50,9 @@ func newErase(a *app.App) *cobra.Command {
 deletes the Temporal histories of the sessions that received the events, and of the tenant's runs that read contexts
 and memories, and removes the events from a memory index in Qdrant or in a hosted service. Without Temporal the command
 only empties the events and says so; run it again later.
+
+If no event has one of the ids, nothing is deleted. The exit code is 3 if the only event is not found, and 5 if some of
+several are not.
 
 Episodes that repeat the events are listed. With --everywhere they are erased as "mneme erase --everywhere" does, with
 memories extracted from them, and the receipt is printed. Episodes of another agent are not erased: repeat the
@@ -131,7 +136,10 @@ func (f *eraseFlags) erase(ctx context.Context, a *app.App, ids []string) error 
 	if err != nil {
 		return err
 	}
-	return a.Print(out, out.text)
+	if err := a.Print(out, out.text); err != nil {
+		return err
+	}
+	return out.problem(ids)
 }
 
 // erasePage empties at most ledger.MaxAppend events, and deletes the histories that may contain them.
@@ -143,13 +151,16 @@ func (f *eraseFlags) erasePage(ctx context.Context, a *app.App, ids []string) (o
 	limited, cancel := a.Within(ctx)
 	defer cancel()
 	operation := f.Operation(a.Cfg.Principal)
-	erased, err := st.EraseEvents(limited, sessions.EraseInput{Tenant: operation.Principal.Tenant, IDs: ids,
-		Now:     time.Now(),
+	erased, err := st.EraseEvents(limited, sessions.EraseInput{Tenant: operation.Principal.Tenant,
+		User: operation.Principal.User, IDs: ids, Now: time.Now(),
 		Receipt: ledger.Receipt{By: operation.By(), Reason: operation.Reason}})
 	if err != nil {
 		return out, err
 	}
-	out.Erased = erased.Events
+	out.Erased, out.Unknown = erased.Events, erased.Unknown
+	if !slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(out.Unknown, id) }) {
+		return out, nil
+	}
 	for _, id := range erased.Episodes {
 		out.Episodes = append(out.Episodes, id.String())
 	}
@@ -167,6 +178,17 @@ func (f *eraseFlags) erasePage(ctx context.Context, a *app.App, ids []string) (o
 		out.Episodes = slices.DeleteFunc(out.Episodes, func(id string) bool { return slices.Contains(receipt.IDs, id) })
 	}
 	return out, nil
+}
+
+// problem returns the error of a command that did not find all events.
+func (r EraseResult) problem(ids []string) error {
+	switch {
+	case len(r.Unknown) == 0:
+		return nil
+	case len(ids) == 1:
+		return app.WithCode(app.ExitNotFound, errors.New("the event is not found"))
+	}
+	return app.WithCode(app.ExitPartial, fmt.Errorf("%d of %d events are not found", len(r.Unknown), len(ids)))
 }
 
 // eraseEpisodes erases records and memories with the same content, as `mneme erase --everywhere --yes` does.
@@ -212,6 +234,9 @@ func (f *eraseFlags) confirm(ctx context.Context, a *app.App, c client.Client, r
 
 func (r EraseResult) text(t *app.Text) {
 	t.Line("%d events emptied", r.Erased)
+	for _, id := range r.Unknown {
+		t.Line("event %s is not found", app.Printable(id))
+	}
 	if r.Runs > 0 {
 		t.Line("%d runs that contained or showed them deleted", r.Runs)
 	}
@@ -244,5 +269,6 @@ func eraseHistories(ctx context.Context, a *app.App, ids []string) (api.EraseEve
 	if err != nil {
 		return api.EraseEventsResult{}, err
 	}
-	return mneme.EraseEvents(ctx, c, a.Cfg.TaskQueue, api.EraseEventsRequest{Tenant: a.Cfg.Principal.Tenant, IDs: ids})
+	return mneme.EraseEvents(ctx, c, a.Cfg.TaskQueue, api.EraseEventsRequest{Tenant: a.Cfg.Principal.Tenant,
+		User: a.Cfg.Principal.User, IDs: ids})
 }

@@ -157,6 +157,9 @@ func newTail(a *app.App) *cobra.Command {
 			if err := app.CheckLimit("number", limit, events.MaxPage); err != nil {
 				return err
 			}
+			if err := app.CheckNumber("before", before); err != nil {
+				return err
+			}
 			if err := checkStream(args[0]); err != nil {
 				return err
 			}
@@ -196,6 +199,9 @@ their payload, with who erased them and why. A full page names the number after 
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := app.CheckLimit("number", limit, events.MaxPage); err != nil {
+				return err
+			}
+			if err := app.CheckNumber("after", after); err != nil {
 				return err
 			}
 			if err := checkStream(args[0]); err != nil {

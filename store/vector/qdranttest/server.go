@@ -1,11 +1,15 @@
 package qdranttest
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"net"
+	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -80,6 +84,31 @@ type Address struct {
 	URL    string
 	APIKey string         // empty if none is needed
 	RootCA *x509.CertPool // nil for the system's
+}
+
+// Drop deletes the collections of a server whose names begin with a prefix.
+func (a Address) Drop(ctx context.Context, prefix string) error {
+	u, err := url.Parse(a.URL)
+	if err != nil {
+		return err
+	}
+	port, err := strconv.Atoi(cmp.Or(u.Port(), "6334"))
+	if err != nil {
+		return err
+	}
+	client, err := qd.NewClient(&qd.Config{Host: u.Hostname(), Port: port, APIKey: a.APIKey, UseTLS: u.Scheme == "https",
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: a.RootCA}, SkipCompatibilityCheck: true})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	names, err := client.ListCollections(ctx)
+	for _, name := range names {
+		if strings.HasPrefix(name, prefix) {
+			err = errors.Join(err, client.DeleteCollection(ctx, name))
+		}
+	}
+	return err
 }
 
 // Any returns the address of a server for tests that also run against a real one: the server in QDRANT_URL,
