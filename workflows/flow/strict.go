@@ -63,9 +63,9 @@ func InvalidRequest(err error) error {
 	return temporal.NewNonRetryableApplicationError(err.Error(), api.ErrTypeInvalidRequest, nil, invalid)
 }
 
-// AnswerWhose lets a client that found the run by the key of its request ask whether the run is that of its request. The
-// client gives the digest or, if its language cannot compute it, the request itself, which read turns into a digest. An
-// empty digest means that the run has no key.
+// AnswerWhose lets a client that found the run by the key of its request ask whether the run is that of its request.
+// The client gives the digest or, if its language cannot compute it, the request itself, which read turns into a
+// digest. An empty digest means that the run has no key.
 func AnswerWhose(ctx workflow.Context, digest string, read func(request []byte) (string, error)) error {
 	if digest == "" {
 		return nil
