@@ -157,9 +157,9 @@ func (run *review) wait(ctx workflow.Context) error {
 		activities.ExpireRequest{ReviewRef: run.ref, Before: *next}).Get(ctx, nil)
 }
 
-// decide carries out one decision. Its key is its operation id or, without one, the id of the update: a decision that is
-// delivered again after a lost acknowledgement finds its first result, in this run or in a later one. Another decision
-// with the same operation id is refused. It ends before a cancellation is handled.
+// decide carries out one decision. Its key is its operation id or, without one, the id of the update: a decision that
+// is delivered again after a lost acknowledgement finds its first result, in this run or in a later one. Another
+// decision with the same operation id is refused. It ends before a cancellation is handled.
 func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schema.ReviewResult, error) {
 	defer func() { run.moved = true }()
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
