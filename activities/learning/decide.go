@@ -201,7 +201,7 @@ func procedures(g *promote.Group, sc learning.Scope, known []learning.Known, p e
 		}
 		out = append(out, learning.Delta{Action: string(d.Action), Target: d.Target, Payload: encoded,
 			Confidence: d.Confidence, Stats: d.Stats, Outcomes: d.Outcomes, Agents: d.Agents, Evidence: d.Evidence,
-			Others: d.Others, Hash: d.Hash, Sensitivity: d.Sensitivity, Why: d.Why})
+			Others: d.Others, Helped: d.Helped, Hash: d.Hash, Sensitivity: d.Sensitivity, Why: d.Why})
 	}
 	return out, refused, nil
 }

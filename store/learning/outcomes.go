@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -42,7 +43,7 @@ func tally(ctx context.Context, c *commit.Change, id string, d Delta) (evidence.
 		FROM moved
 		ORDER BY advice_id, used, ok NULLS LAST, memory_id
 		ON CONFLICT DO NOTHING`, pg.Args{"tenant": c.Tenant, "id": id, "problem": evidence.ProblemHash(d.Key),
-		"from": from, "episodes": helped(d.Outcomes)}); err != nil {
+		"from": from, "episodes": d.helped()}); err != nil {
 		return evidence.Stats{}, err
 	}
 	reported, err := commit.Rows[evidence.Outcome](ctx, c.Tx, `
@@ -82,7 +83,7 @@ func foresee(ctx context.Context, c *commit.Change, d Delta) (evidence.Stats, er
 				OR o.memory_id = ANY(@episodes::uuid[]) AND o.problem = @problem)
 			ORDER BY o.advice_id, o.used, o.memory_id = @target DESC, o.ok NULLS LAST, o.memory_id) x
 		ORDER BY at, advice_id, used`, pg.Args{"tenant": c.Tenant, "target": target,
-		"problem": evidence.ProblemHash(d.Key), "episodes": helped(d.Outcomes)})
+		"problem": evidence.ProblemHash(d.Key), "episodes": d.helped()})
 	if err != nil {
 		return evidence.Stats{}, err
 	}
@@ -127,14 +128,14 @@ func withFigures(kind schema.MemoryType, payload json.RawMessage, t evidence.Tra
 }
 
 // helped returns the episodes that show that a solution helped.
-func helped(outcomes []evidence.Outcome) []string {
-	out := []string{}
-	for _, o := range outcomes {
+func (d Delta) helped() []string {
+	out := slices.Clone(d.Helped)
+	for _, o := range d.Outcomes { // drafts of earlier program versions have only these
 		if o.OK && o.Episode != "" {
 			out = append(out, o.Episode)
 		}
 	}
-	return out
+	return slices.Compact(slices.Sorted(slices.Values(out)))
 }
 
 // carryOver returns the outcomes for a record that gets its row in learned: the reported outcomes, which include the

@@ -49,6 +49,7 @@ type Delta struct {
 	Agents      []string           `json:"agents,omitempty"`
 	Evidence    []string           `json:"evidence,omitempty"`
 	Others      []string           `json:"others,omitempty"` // other episodes whose words the payload may repeat
+	Helped      []string           `json:"helped,omitempty"` // episodes whose reports are about this solution
 	Hash        string             `json:"hash"`
 	Sensitivity schema.Sensitivity `json:"sensitivity,omitempty"`
 	Why         string             `json:"why,omitempty"`
