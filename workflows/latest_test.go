@@ -154,7 +154,7 @@ func TestAStatementIsTrueAgain(t *testing.T) {
 	testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
 }
 
-// A value that changes and changes back within one batch ends as the last statement says, unless this repeats an
+// A value that changes and changes back within one batch ends as the last statement says, also if this repeats an
 // earlier statement word for word.
 func TestAValueThatChangesBackWithinABatch(t *testing.T) {
 	t.Parallel()
@@ -169,8 +169,8 @@ func TestAValueThatChangesBackWithinABatch(t *testing.T) {
 		"other words":                {0, []string{home[0], home[1], "I live in Porto again."}, "Porto"},
 		"without a claim":            {0, standup, "9:30"},
 		"one by one":                 {3, standup, "9:30"},
-		"the same words":             {0, home, "Lima"},
-		"the same words, one stored": {1, home, "Lima"},
+		"the same words":             {0, home, "Porto"},
+		"the same words, one stored": {1, home, "Porto"},
 		"the same words, two stored": {2, home, "Porto"},
 		"taken back": {0, []string{home[0], "It is not true that I live in Porto.", "I live in Lima."},
 			"Lima"},
