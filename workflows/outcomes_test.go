@@ -228,6 +228,43 @@ func TestAReportOnATentativeSolutionAfterItsPromotion(t *testing.T) {
 	require.Equal(t, [2]int64{4, 1}, outcomesOf(learnedBy(t, h, p)[0]))
 }
 
+// A procedure gets a condition, so a new version with the same steps supersedes it. What was reported on the former
+// version where the condition holds counts for the new one.
+func TestReportsOutliveANewCondition(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, nil)
+	p := testkit.Principal()
+	in := api.LearnInput{LearnScope: scopeOfPrincipal(p)}
+	for n := 0; n < 10; n += 2 {
+		testkit.Build(p, n, "darwin", testkit.ClearCache(n)).Record(t, h.Store)
+	}
+	consolidate(t, h, in)
+	former := learnedBy(t, h, p)[0]
+	for n, os := range []string{"darwin", "darwin", "linux"} {
+		asked := asksAbout(p, 900+n)
+		asked.Context = map[string]string{"os": os}
+		req := reportOn(p, advise(t, h, asked), schema.OutcomeSuccess)
+		req.Context, req.Session = asked.Context, fmt.Sprint("elsewhere ", n)
+		_, err := mneme.Report(context.Background(), h.Temporal, h.TaskQueue, req)
+		require.NoError(t, err)
+	}
+	require.Equal(t, [2]int64{8, 0}, outcomesOf(learnedBy(t, h, p)[0]))
+	for n := 1; n < 10; n += 2 { // in between, so that they are not from after a change
+		s := testkit.NewStory(p, n).Says("Build the app please").In("linux", fmt.Sprintf("/w/app%d", n), nil)
+		s.Does("make app", testkit.Mismatch(n)).Does(testkit.ClearCache(n), "").Does("make app", testkit.Mismatch(n))
+		s.Ends(schema.OutcomeFailure).Record(t, h.Store)
+	}
+	for range 2 {
+		consolidate(t, h, in)
+		now := learnedBy(t, h, p)
+		require.Len(t, now, 1)
+		require.NotEqual(t, former.ID, now[0].ID)
+		require.Contains(t, string(now[0].Payload), "darwin")
+		require.Equal(t, [2]int64{7, 0}, outcomesOf(now[0]))
+		in.Full = true
+	}
+}
+
 // The tentative solution is named by its newest episode, which repeats an earlier one word for word. The repetition is
 // no evidence, but the outcome that was reported on it counts after the promotion.
 func TestAReportOnARepetitionIsCarriedOver(t *testing.T) {

@@ -76,16 +76,9 @@ type versionRow struct {
 }
 
 func (v versionRow) candidate() (advice.Candidate, bool) {
-	out := advice.Candidate{ID: v.ID.String()}
-	switch v.Type {
-	case schema.TypeCompetence:
-		out.Competence = &schema.CompetencePayload{}
-		return out, json.Unmarshal(v.Payload, out.Competence) == nil
-	case schema.TypePlanGraph:
-		out.Plan = &schema.PlanGraphPayload{}
-		return out, json.Unmarshal(v.Payload, out.Plan) == nil
-	}
-	return out, false
+	out, ok := advice.CandidateOf(v.Type, v.Payload)
+	out.ID = v.ID.String()
+	return out, ok
 }
 
 func (v versionRow) claimed() evidence.Stats {

@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/mneme/mneme/memory/learning/align"
@@ -8,7 +9,22 @@ import (
 	"github.com/mneme/mneme/memory/learning/plan"
 	"github.com/mneme/mneme/memory/learning/signature"
 	"github.com/mneme/mneme/memory/learning/trace"
+	"github.com/mneme/mneme/schema"
 )
+
+// CandidateOf returns a procedure or a plan as a candidate without outcomes, and false for any other payload.
+func CandidateOf(t schema.MemoryType, payload []byte) (Candidate, bool) {
+	var out Candidate
+	switch t {
+	case schema.TypeCompetence:
+		out.Competence = &schema.CompetencePayload{}
+		return out, json.Unmarshal(payload, out.Competence) == nil
+	case schema.TypePlanGraph:
+		out.Plan = &schema.PlanGraphPayload{}
+		return out, json.Unmarshal(payload, out.Plan) == nil
+	}
+	return out, false
+}
 
 // Carries reports whether an outcome of a procedure or a plan in a context counts for a newer version too: its steps
 // are the same, and no condition of it contradicts the context.
