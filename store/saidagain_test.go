@@ -201,13 +201,11 @@ func TestAStatementIsTrueAgainAfterAMerge(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// The last statement of a batch holds, also if it repeats an earlier one of the batch word for word: it is staged when
-// the batch has been processed, and a repeated delivery of the completion neither stages it twice nor completes it.
-func TestAStatementThatABatchRepeats(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+// portoAgain processes a batch that says Porto, Lima and Porto again, without the repetition.
+func (w *world) portoAgain() schema.Range {
+	w.t.Helper()
 	ack, r := w.stage(on(1, saidPorto), on(2, inLima), on(3, saidPorto))
-	require.Equal(t, []int{2}, ack.Deduped)
+	require.Equal(w.t, []int{2}, ack.Deduped)
 	w.decided(r, schema.CandidateID(r.BatchID, 0), idea{fact: lives("Maya lives in Porto.", "Maya", "Porto"),
 		action: schema.ActionAdd})
 	w.write(r)
@@ -215,7 +213,17 @@ func TestAStatementThatABatchRepeats(t *testing.T) {
 	w.decided(r, schema.CandidateID(r.BatchID, 1), idea{fact: lives("Maya lives in Lima now.", "Maya", "Lima"),
 		action: schema.ActionUpdate, target: porto, change: memory.ChangeSupersede})
 	w.write(r)
-	require.Equal(t, schema.StatusSuperseded, w.get(porto).Status)
+	require.Equal(w.t, schema.StatusSuperseded, w.get(porto).Status)
+	require.NoError(w.t, w.CompleteJobs(ctx, r, w.now))
+	return r
+}
+
+// The last statement of a batch holds, also if it repeats an earlier one of the batch word for word: it is staged when
+// the batch has been processed, and a repeated delivery of the completion neither stages it twice nor completes it.
+func TestAStatementThatABatchRepeats(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.portoAgain()
 	for range 2 {
 		require.NoError(t, w.CompleteJobs(ctx, r, w.now))
 		again, err := w.SaidAgain(ctx, r, w.now)

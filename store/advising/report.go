@@ -105,17 +105,16 @@ func count(ctx context.Context, tx pgx.Tx, f pg.Filter, id uuid.UUID, r advice.R
 		}
 		about := change.ID == r.Used || change.ID == r.Successor
 		counted = counted || about && change.Counted != ""
+		if change.Counted != "" || !about {
+			out.Changed = append(out.Changed, change.ID)
+		}
 		sql := saveSQL[kept[change.ID]]
 		if sql == "" { // an episode has only reports
-			out.Changed = append(out.Changed, change.ID)
 			continue
 		}
 		if _, err := tx.Exec(ctx, sql, pg.Args{"stats": string(stats), "now": now,
 			"tenant": f.Principal.Tenant, "id": change.ID}); err != nil {
 			return Reported{}, err
-		}
-		if change.Counted != "" || !about {
-			out.Changed = append(out.Changed, change.ID)
 		}
 	}
 	out.Status = place.status(r, counted)

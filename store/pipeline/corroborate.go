@@ -410,14 +410,13 @@ func (s *Pipeline) SaidAgain(ctx context.Context, r schema.Range, now time.Time)
 			}
 		}
 		return c.Tx.QueryRow(ctx, `
+			WITH `+candidatesInRange+`
 			SELECT count(*)
 			FROM jobs j
-			WHERE j.tenant = @tenant AND j.batch_id = @batch_id AND `+repeatedJob+`
-				AND j.candidate_id = ANY(ARRAY(
-					SELECT id
-					FROM memory_candidates
-					WHERE tenant = @tenant AND batch_id = @batch_id AND ordinal >= @from AND ordinal < @to
-						AND state = 'staged'))`, rangeArgs(r, nil)).Scan(&waiting)
+			WHERE j.tenant = @tenant
+				AND j.batch_id = @batch_id
+				AND j.candidate_id = ANY(ARRAY(SELECT id FROM c WHERE state = 'staged'))
+				AND `+repeatedJob, rangeArgs(r, nil)).Scan(&waiting)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("statements said again: %w", err)

@@ -159,15 +159,21 @@ func (s *Pipeline) CompleteJobs(ctx context.Context, r schema.Range, now time.Ti
 			WHERE `+openOfRange+` AND NOT `+repeatedJob,
 			rangeArgs(r, pg.Args{"state": schema.JobCompleted, "phase": schema.PhaseDone, "now": c.Now}))
 		c.Queue.Queue(`
-			UPDATE memory_candidates c
+			WITH `+candidatesInRange+`
+			UPDATE memory_candidates
 			SET state = 'done'
 			WHERE tenant = @tenant
 				AND batch_id = @batch_id
 				AND ordinal >= @from
 				AND ordinal < @to
 				AND state = 'staged'
-				AND NOT EXISTS (
-					SELECT FROM jobs j WHERE j.tenant = @tenant AND j.candidate_id = c.id AND `+repeatedJob+`)`, rangeArgs(r, nil))
+				AND id <> ALL(ARRAY(
+					SELECT candidate_id
+					FROM jobs j
+					WHERE j.tenant = @tenant
+						AND j.batch_id = @batch_id
+						AND j.candidate_id = ANY(ARRAY(SELECT id FROM c))
+						AND `+repeatedJob+`))`, rangeArgs(r, nil))
 		return nil
 	})
 	if err != nil {
