@@ -33,8 +33,8 @@ type CompleteResult struct {
 	Again int `json:"again,omitempty"`
 }
 
-// CompleteJobs marks the open jobs of a range as completed, stages the duplicates that may be true again, and counts the
-// proposals that wait for review.
+// CompleteJobs marks the open jobs of a range as completed, stages the duplicates that may be true again, and counts
+// the proposals that wait for review.
 func (a *Jobs) CompleteJobs(ctx context.Context, in CloseRequest) (CompleteResult, error) {
 	if err := a.Store.CompleteJobs(ctx, in.Range, step.Now(a.Now)); err != nil {
 		return CompleteResult{}, step.Fail(err)

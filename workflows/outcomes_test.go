@@ -139,8 +139,8 @@ func replaced(t testing.TB, h *harness.Harness, p schema.Principal, id, name, cm
 	return out.Record.ID
 }
 
-// A procedure is superseded between the advice and the report. The outcome counts for the version that was used, and for
-// the new version only if that has the same steps. The agent is told.
+// A procedure is superseded between the advice and the report. The outcome counts for the version that was used, and
+// for the new version only if that has the same steps. The agent is told.
 func TestAReportOnASupersededProcedure(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)

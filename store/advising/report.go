@@ -59,7 +59,8 @@ func (a *Advising) Count(ctx context.Context, f pg.Filter, id uuid.UUID, r advic
 	return out, nil
 }
 
-func count(ctx context.Context, tx pgx.Tx, f pg.Filter, id uuid.UUID, r advice.Report, now time.Time) (Reported, error) {
+func count(ctx context.Context, tx pgx.Tx, f pg.Filter, id uuid.UUID, r advice.Report,
+	now time.Time) (Reported, error) {
 	given, err := lockAdvice(ctx, tx, f.Principal, id)
 	if err != nil {
 		return Reported{}, err
@@ -160,8 +161,8 @@ var saveSQL = map[string]string{
 }
 
 // lockOutcomes locks the outcomes of the offered memories that still exist, and of the one in the place of the memory
-// that was used, in the order of ids, and returns their tables. Procedures and plans unknown to learning have their outcomes in solution_outcomes from their first report
-// on; these begin with the outcomes in the advice.
+// that was used, in the order of ids, and returns their tables. Procedures and plans unknown to learning have their
+// outcomes in solution_outcomes from their first report on; these begin with the outcomes in the advice.
 func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer, at place, now time.Time) (
 	[]advice.Candidate, map[string]string, error) {
 	if len(offered) == 0 { // a nil slice would be null in JSON

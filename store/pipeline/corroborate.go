@@ -188,8 +188,8 @@ type change struct {
 	Others []uuid.UUID // the sources of the facts that came after them
 }
 
-// changedSources finds, as source, the sources among @ids with changed facts, and the sources of the facts that replaced
-// these, one after the other. It leaves out a source
+// changedSources finds, as source, the sources among @ids with changed facts, and the sources of the facts that
+// replaced these, one after the other. It leaves out a source
 //   - whose facts are current again, or were only merged with facts that say the same,
 //   - with a fact that something else than a statement changed: a correction by a person or an agent stays.
 var changedSources = `

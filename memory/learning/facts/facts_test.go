@@ -46,8 +46,8 @@ func TestRepeatedStatementBecomesFact(t *testing.T) {
 	require.Len(t, learn(nil, append(one, said(3, "eva", "The staging server is in Berlin", ""))...), 1)
 }
 
-// What a source with little trust repeats is no evidence: it neither makes a statement of someone else a fact, nor helps
-// it to replace a stored fact, nor reinforces one.
+// What a source with little trust repeats is no evidence: it neither makes a statement of someone else a fact, nor
+// helps it to replace a stored fact, nor reinforces one.
 func TestSourcesWithLittleTrustDoNotCount(t *testing.T) {
 	const berlin, oslo = "The staging server is in Berlin", "The staging server is in Oslo"
 	doubtful := func(n int, who, text string) facts.Observation {
