@@ -29,11 +29,18 @@ type CloseRequest struct {
 // CompleteResult counts the remaining work for a completed range.
 type CompleteResult struct {
 	ToReview int `json:"to_review"` // proposals that wait for a person
+	// Again counts the duplicates that may be true again: the range has to be processed again.
+	Again int `json:"again,omitempty"`
 }
 
-// CompleteJobs marks the open jobs of a range as completed, and counts the proposals that wait for review.
+// CompleteJobs marks the open jobs of a range as completed, stages the duplicates that may be true again, and counts
+// the proposals that wait for review.
 func (a *Jobs) CompleteJobs(ctx context.Context, in CloseRequest) (CompleteResult, error) {
 	if err := a.Store.CompleteJobs(ctx, in.Range, step.Now(a.Now)); err != nil {
+		return CompleteResult{}, step.Fail(err)
+	}
+	again, err := a.Store.SaidAgain(ctx, in.Range, step.Now(a.Now))
+	if err != nil {
 		return CompleteResult{}, step.Fail(err)
 	}
 	waiting, err := a.Store.ToReview(ctx, in.Range)
@@ -44,7 +51,7 @@ func (a *Jobs) CompleteJobs(ctx context.Context, in CloseRequest) (CompleteResul
 	for i := in.Range.From; i < in.Range.To; i++ {
 		ids = append(ids, schema.CandidateID(in.Range.BatchID, i))
 	}
-	return CompleteResult{ToReview: waiting}, step.Fail(a.Arrivals.Arrived(ctx, in.Range.Tenant, ids...))
+	return CompleteResult{ToReview: waiting, Again: again}, step.Fail(a.Arrivals.Arrived(ctx, in.Range.Tenant, ids...))
 }
 
 // NoteFailure records on the open jobs of a range that an optional phase failed.

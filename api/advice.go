@@ -180,9 +180,12 @@ type StepReport struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// ReportResult lists the changes of a report.
+// ReportResult says what a report changed.
 type ReportResult struct {
-	Changed []string `json:"changed,omitempty"` // ids of memories whose figures changed
+	Changed []string            `json:"changed,omitempty"` // ids of memories whose figures changed
+	Status  schema.ReportStatus `json:"status,omitempty"`  // empty if no memory was used
+	// Successor is the memory that is in the place of the one that was used now, if the agent may read it.
+	Successor string `json:"successor,omitempty"`
 }
 
 // Validate returns a *schema.ValidationError that lists every invalid field.

@@ -56,30 +56,39 @@ func (p *phases) ingest(ctx context.Context, req schema.IngestRequest, at time.T
 		return ack, err
 	}
 	r := schema.Range{Tenant: req.Principal.Tenant, BatchID: uuid.MustParse(ack.BatchID), To: len(req.Candidates)}
+	for again := 1; again > 0 && err == nil; {
+		again, err = p.pass(ctx, r)
+	}
+	return ack, err
+}
+
+// pass takes the staged candidates of a range through the phases after staging. It returns the number of candidates
+// that were staged again.
+func (p *phases) pass(ctx context.Context, r schema.Range) (again int, err error) {
 	if _, err := p.extraction.ExtractFacts(ctx, r); err != nil {
-		return ack, err
+		return 0, err
 	}
 	for range flow.MaxDecideRounds {
 		if _, err := p.decision.DecideFacts(ctx, activities.DecideRequest{Range: r}); err != nil {
-			return ack, err
+			return 0, err
 		}
 		written, err := p.writing.WriteProposals(ctx, activities.WriteRequest{Range: r,
 			MaxRounds: flow.MaxDecideRounds})
 		if err != nil {
-			return ack, err
+			return 0, err
 		}
 		if written.Stale == 0 {
 			break
 		}
 	}
 	if _, err := p.linking.LinkEntities(ctx, r); err != nil {
-		return ack, err
+		return 0, err
 	}
 	if _, err := p.indexing.IndexBatch(ctx, r); err != nil {
-		return ack, err
+		return 0, err
 	}
-	_, err = p.jobs.CompleteJobs(ctx, activities.CloseRequest{Range: r, Phase: api.PhaseDone})
-	return ack, err
+	completed, err := p.jobs.CompleteJobs(ctx, activities.CloseRequest{Range: r, Phase: api.PhaseDone})
+	return completed.Again, err
 }
 
 // recaller is the read path with all defaults, except longer deadlines for a busy machine.

@@ -209,3 +209,25 @@ func (r FeedbackResult) Summary() string {
 
 // Changed returns nil, because no index depends on salience, confidence or counts.
 func (r FeedbackResult) Changed() []string { return nil }
+
+// ReportStatus says what became of the outcome of a report.
+type ReportStatus string
+
+// The statuses of reports.
+const (
+	// ReportCounted means that the outcome counts for the memory that was used.
+	ReportCounted ReportStatus = "counted"
+	// ReportCarried means that another memory is in the place of the one that was used, a new version or the procedure
+	// that a tentative solution has become. It has the same steps, so the outcome counts for it too.
+	ReportCarried ReportStatus = "carried"
+	// ReportSuperseded means that the memory that was used was superseded, and that the outcome counts only for it: the
+	// new version has other steps, is for other situations, or may not be read by the agent.
+	ReportSuperseded ReportStatus = "superseded"
+	// ReportShown means that an episode of the session has already shown the outcome, so it counted before.
+	ReportShown ReportStatus = "shown"
+	// ReportUndecided means that the outcome is partial or unknown, which does not count.
+	ReportUndecided ReportStatus = "undecided"
+	// ReportGone means that the memory that was used was forgotten, erased or retracted, or that the agent may no longer
+	// read it. The outcome does not count.
+	ReportGone ReportStatus = "gone"
+)

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -198,4 +199,94 @@ func TestAStatementIsTrueAgainAfterAMerge(t *testing.T) {
 	_, back := w.movedBack(4, lima)
 	require.Equal(t, back.String(), w.get(lima).SupersededBy)
 	testkit.CheckInvariants(t, w.owner)
+}
+
+// portoAgain processes a batch that says Porto, Lima and Porto again, without the repetition.
+func (w *world) portoAgain() schema.Range {
+	w.t.Helper()
+	ack, r := w.stage(on(1, saidPorto), on(2, inLima), on(3, saidPorto))
+	require.Equal(w.t, []int{2}, ack.Deduped)
+	w.decided(r, schema.CandidateID(r.BatchID, 0), idea{fact: lives("Maya lives in Porto.", "Maya", "Porto"),
+		action: schema.ActionAdd})
+	w.write(r)
+	porto := uuid.MustParse(w.outcomes(r)[0].MemoryID)
+	w.decided(r, schema.CandidateID(r.BatchID, 1), idea{fact: lives("Maya lives in Lima now.", "Maya", "Lima"),
+		action: schema.ActionUpdate, target: porto, change: memory.ChangeSupersede})
+	w.write(r)
+	require.Equal(w.t, schema.StatusSuperseded, w.get(porto).Status)
+	require.NoError(w.t, w.CompleteJobs(ctx, r, w.now))
+	return r
+}
+
+// The last statement of a batch holds, also if it repeats an earlier one of the batch word for word: it is staged when
+// the batch has been processed, and a repeated delivery of the completion neither stages it twice nor completes it.
+func TestAStatementThatABatchRepeats(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.portoAgain()
+	for range 2 {
+		require.NoError(t, w.CompleteJobs(ctx, r, w.now))
+		again, err := w.SaidAgain(ctx, r, w.now)
+		require.NoError(t, err)
+		require.Equal(t, 1, again)
+		require.Equal(t, 1, w.count("jobs", "state = 'pending'"))
+		require.Equal(t, 1, w.count("memory_candidates", "state = 'staged' AND ordinal = 2"))
+	}
+	w.exec(`UPDATE jobs SET state = 'leased' WHERE state = 'pending'`)
+	require.NoError(t, w.CompleteJobs(ctx, r, w.now))
+	again, err := w.SaidAgain(ctx, r, w.now)
+	require.NoError(t, err)
+	require.Zero(t, again, "it was processed")
+	require.Equal(t, 3, w.count("memory_candidates", "state = 'done'"))
+}
+
+// A batch that repeats a statement means it, unless a later statement of the batch changes it, or it came with a former
+// idempotency key, or nothing of this batch has changed it.
+func TestRepetitionsThatABatchMeans(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		stored []schema.Candidate // before
+		batch  []schema.Candidate
+		again  int
+	}{
+		"without times":          {nil, say(saidPorto, inLima, saidPorto), 1},
+		"stored before":          {say(saidPorto), say(inLima, saidPorto), 1},
+		"Lima was said later":    {nil, []schema.Candidate{on(1, saidPorto), on(4, inLima), on(3, saidPorto)}, 0},
+		"Lima is the last":       {nil, say(saidPorto, inLima, saidPorto, inLima), 0},
+		"a former key":           {[]schema.Candidate{keyed(saidPorto)}, append(say(inLima), keyed(saidPorto)), 0},
+		"nothing was in-between": {nil, say(saidPorto, saidPorto, inLima), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			first := c.stored
+			if first == nil {
+				first = c.batch
+			}
+			_, r := w.stage(first...)
+			w.decided(r, schema.CandidateID(r.BatchID, 0), idea{fact: lives("Maya lives in Porto.", "Maya", "Porto"),
+				action: schema.ActionAdd})
+			w.write(r)
+			porto := uuid.MustParse(w.outcomes(r)[0].MemoryID)
+			if c.stored != nil {
+				require.NoError(t, w.CompleteJobs(ctx, r, w.now))
+				w.now = w.now.Add(time.Hour)
+				_, r = w.stage(c.batch...)
+			}
+			lima := slices.IndexFunc(c.batch, func(s schema.Candidate) bool { return s.Content == inLima })
+			w.decided(r, schema.CandidateID(r.BatchID, lima), idea{fact: lives("Maya lives in Lima now.", "Maya", "Lima"),
+				action: schema.ActionUpdate, target: porto, change: memory.ChangeSupersede})
+			w.write(r)
+			require.Equal(t, schema.StatusSuperseded, w.get(porto).Status)
+			require.NoError(t, w.CompleteJobs(ctx, r, w.now))
+			again, err := w.SaidAgain(ctx, r, w.now)
+			require.NoError(t, err)
+			require.Equal(t, c.again, again)
+		})
+	}
+}
+
+// keyed returns a statement with an idempotency key and without a time.
+func keyed(content string) schema.Candidate {
+	return schema.Candidate{Content: content, IdempotencyKey: "key of " + content}
 }

@@ -379,6 +379,12 @@ func phasesReadFewRows(t *testing.T, w *world) {
 			return second(s.Outbox(ctx, "t", hash, ids, 4*len(ids)))
 		}},
 		{"complete", func(s *store.Store) error { return s.CompleteJobs(ctx, r, w.now) }},
+		{"nothing said again", func(s *store.Store) error { return second(s.SaidAgain(ctx, r, w.now)) }},
+		{"said again", func(s *store.Store) error {
+			again, err := s.SaidAgain(ctx, w.portoAgain(), w.now)
+			require.Equal(t, 1, again)
+			return err
+		}},
 	}
 	before := w.tableReads()
 	for _, phase := range phases {

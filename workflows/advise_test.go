@@ -81,8 +81,8 @@ func reportOn(p schema.Principal, a api.AdviseResponse, outcome schema.Outcome) 
 		Context: map[string]string{"os": "linux"}}
 }
 
-// putProcedure puts a procedure for the linker's problem.
-func putProcedure(t testing.TB, h *harness.Harness, p schema.Principal, name, cmd string) string {
+// procedureFor returns the payload of a procedure for the linker's problem.
+func procedureFor(t testing.TB, name, cmd string) json.RawMessage {
 	t.Helper()
 	payload, err := json.Marshal(schema.CompetencePayload{Kind: schema.TypeCompetence, SkillName: name,
 		Triggers: []schema.Trigger{{Signal: linkerError(1)}},
@@ -90,6 +90,13 @@ func putProcedure(t testing.TB, h *harness.Harness, p schema.Principal, name, cm
 			fmt.Sprintf(`{"type":"object","properties":{"cmd":{"const":%q}}}`, cmd))}},
 		Performance: &schema.Performance{SuccessCount: 5}})
 	require.NoError(t, err)
+	return payload
+}
+
+// putProcedure puts a procedure for the linker's problem.
+func putProcedure(t testing.TB, h *harness.Harness, p schema.Principal, name, cmd string) string {
+	t.Helper()
+	payload := procedureFor(t, name, cmd)
 	run, err := mneme.StartPut(context.Background(), h.Temporal, h.TaskQueue, schema.PutRequest{
 		Operation: schema.Operation{Principal: p, Reason: "taught"},
 		Records: []schema.MemoryRecord{{Type: schema.TypeCompetence, Content: name, Payload: payload, Confidence: 0.9,

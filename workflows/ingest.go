@@ -220,8 +220,24 @@ func (run *ingest) pipeline(ctx workflow.Context, all []schema.Range) error {
 	return nil
 }
 
-// process runs the phases over one range and returns the phase that failed, or the last one.
+// process runs the phases over one range and returns the phase that failed, or the last one. It repeats them for the
+// statements of the range that repeat one which a later statement of the batch has changed.
 func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, err error) {
+	before := run.result // each pass reports the range's totals, except of what it wrote
+	for pass := r.From; ; pass++ {
+		var again int
+		phase, again, err = run.pass(ctx, r)
+		if err != nil || again == 0 || pass == r.To {
+			return phase, err
+		}
+		run.result.Extracted, run.result.Decided = before.Extracted, before.Decided
+		run.result.Dead, run.result.ToReview = before.Dead, before.ToReview
+	}
+}
+
+// pass runs the phases once over the candidates of a range that are staged. It returns the number of candidates that
+// were staged again.
+func (run *ingest) pass(ctx workflow.Context, r schema.Range) (phase string, again int, err error) {
 	run.show(ctx, api.PhaseExtract)
 	extracted := schema.ExtractCounts{More: true}
 	for extracted.More { // it reports the range's totals each time
@@ -229,27 +245,27 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.ModelOptions("extract facts: "+label(r))),
 			extraction.ExtractFacts, r).Get(ctx, &extracted)
 		if err != nil {
-			return api.PhaseExtract, err
+			return api.PhaseExtract, 0, err
 		}
 	}
 	run.result.Extracted = run.result.Extracted.Add(extracted)
 	run.result.Dead += extracted.Dead
 
 	if phase, err := run.decideAndWrite(ctx, r); err != nil {
-		return phase, err
+		return phase, 0, err
 	}
 	if err := run.link(ctx, r); err != nil {
-		return api.PhaseLink, err
+		return api.PhaseLink, 0, err
 	}
 	if err := run.index(ctx, r); err != nil {
-		return api.PhaseIndex, err
+		return api.PhaseIndex, 0, err
 	}
 	var completed activities.CompleteResult
 	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
 		flow.StoreOptions("complete jobs: "+label(r), flow.InfrastructureAttempts)),
 		jobs.CompleteJobs, activities.CloseRequest{Range: r, Phase: api.PhaseDone}).Get(ctx, &completed)
 	run.result.ToReview += completed.ToReview
-	return api.PhaseDone, err
+	return api.PhaseDone, completed.Again, err
 }
 
 // decideAndWrite decides on the facts of a range and writes the proposals, in rounds until none is stale, or until

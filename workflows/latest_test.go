@@ -78,6 +78,34 @@ func TestTheLatestFactWins(t *testing.T) {
 	testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
 }
 
+// What was sold is replaced by what was bought, and a value by a more exact one, also within one batch.
+func TestWhatIsSurelyReplaced(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, nil)
+	first, later := time.Date(2026, 2, 3, 9, 0, 0, 0, time.UTC), time.Date(2026, 3, 10, 9, 0, 0, 0, time.UTC)
+	for _, c := range [][2]string{
+		{"I drive a Clio.", "I sold the Clio and bought a Tesla."},
+		{"My favourite colour is green.", "My favourite colour is dark green."},
+	} {
+		o := onlooker{t, h, testkit.Principal()}
+		old := told(t, o, first, c[0], nil)
+		change := told(t, o, later, c[1], nil)
+		require.Equal(t, []any{schema.ProposalApplied, old.MemoryID, false},
+			[]any{change.State, change.TargetID, change.Contested}, c[1])
+		require.Equal(t, change.MemoryID, o.get(old.MemoryID).SupersededBy)
+
+		o = onlooker{t, h, testkit.Principal()}
+		req := schema.IngestRequest{Principal: o.p}
+		for _, text := range c {
+			req.Candidates = append(req.Candidates, schema.Candidate{Content: text, Speaker: "Maya",
+				SourceKind: schema.SourceUserInput})
+		}
+		_, result := h.Ingest(t, req)
+		require.Equal(t, schema.WriteCounts{Added: 1, Updated: 1}, result.Written, c[1])
+	}
+	testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
+}
+
 // A fact that has probably changed is kept together with the new one, and both are marked. If the request asks for
 // reviews, it waits for one.
 func TestChangesThatAreNotApplied(t *testing.T) {
@@ -154,7 +182,7 @@ func TestAStatementIsTrueAgain(t *testing.T) {
 	testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
 }
 
-// A value that changes and changes back within one batch ends as the last statement says, unless this repeats an
+// A value that changes and changes back within one batch ends as the last statement says, also if this repeats an
 // earlier statement word for word.
 func TestAValueThatChangesBackWithinABatch(t *testing.T) {
 	t.Parallel()
@@ -169,8 +197,8 @@ func TestAValueThatChangesBackWithinABatch(t *testing.T) {
 		"other words":                {0, []string{home[0], home[1], "I live in Porto again."}, "Porto"},
 		"without a claim":            {0, standup, "9:30"},
 		"one by one":                 {3, standup, "9:30"},
-		"the same words":             {0, home, "Lima"},
-		"the same words, one stored": {1, home, "Lima"},
+		"the same words":             {0, home, "Porto"},
+		"the same words, one stored": {1, home, "Porto"},
 		"the same words, two stored": {2, home, "Porto"},
 		"taken back": {0, []string{home[0], "It is not true that I live in Porto.", "I live in Lima."},
 			"Lima"},

@@ -124,6 +124,169 @@ func TestReportsOfATentativeSolutionAreCarriedOver(t *testing.T) {
 	require.Equal(t, [2]int64{3, 2}, outcomesOf(learnedBy(t, h, p)[0]))
 }
 
+// replaced supersedes a procedure with one that has another name and a command, and returns the id of the new version.
+func replaced(t testing.TB, h *harness.Harness, p schema.Principal, id, name, cmd string) string {
+	t.Helper()
+	record := schema.MemoryRecord{Type: schema.TypeCompetence, Content: name, Payload: procedureFor(t, name, cmd),
+		Confidence: 0.9, Salience: schema.DefaultSalience, Importance: schema.DefaultImportance,
+		SourceTrust: schema.DefaultSourceTrust}
+	run, err := mneme.StartRevise(context.Background(), h.Temporal, h.TaskQueue,
+		reviseRequest(p, schema.ReviseSupersede, &record, schema.Target{ID: id, IfVersion: 1}))
+	require.NoError(t, err)
+	out, err := mneme.Outcome[schema.ReviseResult](context.Background(), run)
+	require.NoError(t, err)
+	require.Equal(t, schema.ReviseApplied, out.Status, out.Why)
+	return out.Record.ID
+}
+
+// A procedure is superseded between the advice and the report. The outcome counts for the version that was used, and
+// for the new version only if that has the same steps. The agent is told.
+func TestAReportOnASupersededProcedure(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, nil)
+	p := testkit.Principal()
+	report := func(a api.AdviseResponse, used string, outcome schema.Outcome) api.ReportResult {
+		t.Helper()
+		req := reportOn(p, a, outcome)
+		req.Used = used
+		out, err := mneme.Report(context.Background(), h.Temporal, h.TaskQueue, req)
+		require.NoError(t, err)
+		again, err := mneme.Report(context.Background(), h.Temporal, h.TaskQueue, req)
+		require.NoError(t, err)
+		require.Equal(t, out, again, "it counts once")
+		return out
+	}
+	figures := func(id string) [2]int64 {
+		t.Helper()
+		rows := testkit.Strings(t, testkit.Owner(t, h.DatabaseURL), `
+			SELECT coalesce(stats->'all'->>'successes', '0') || ' ' || coalesce(stats->'all'->>'failures', '0')
+			FROM (SELECT memory_id, stats FROM solution_outcomes UNION ALL SELECT memory_id, stats FROM learned) x
+			WHERE memory_id::text = '`+id+`'`)
+		if len(rows) == 0 {
+			return [2]int64{}
+		}
+		require.Len(t, rows, 1)
+		var out [2]int64
+		_, err := fmt.Sscan(rows[0], &out[0], &out[1])
+		require.NoError(t, err)
+		return out
+	}
+	first := putProcedure(t, h, p, "the fix", "the-fix")
+	asked := advise(t, h, asksAbout(p, 1))
+	require.Equal(t, schema.ReportCounted, report(advise(t, h, asksAbout(p, 2)), first, schema.OutcomeSuccess).Status)
+	second := replaced(t, h, p, first, "the fix, renamed", "the-fix")
+	out := report(asked, first, schema.OutcomeFailure)
+	require.Equal(t, api.ReportResult{Changed: []string{first, second}, Status: schema.ReportCarried, Successor: second},
+		out)
+	require.Equal(t, [2]int64{6, 1}, figures(first))
+	require.Equal(t, [2]int64{5, 1}, figures(second))
+
+	asked = advise(t, h, asksAbout(p, 3))
+	late := advise(t, h, asksAbout(p, 4))
+	third := replaced(t, h, p, second, "another fix", "another-fix")
+	out = report(asked, second, schema.OutcomeFailure)
+	require.Equal(t, api.ReportResult{Changed: []string{second}, Status: schema.ReportSuperseded, Successor: third}, out)
+	require.Equal(t, [2]int64{5, 2}, figures(second))
+	require.Equal(t, [2]int64{}, figures(third), "the steps that failed are not its steps")
+	require.Equal(t, schema.ReportUndecided, report(late, second, schema.OutcomePartial).Status)
+
+	asked = advise(t, h, asksAbout(p, 5))
+	forgetNow(t, h, p, third)
+	require.Equal(t, api.ReportResult{Status: schema.ReportGone}, report(asked, third, schema.OutcomeFailure))
+}
+
+// A tentative solution becomes a procedure between the advice and the report. The outcome counts for the procedure, at
+// once and once.
+func TestAReportOnATentativeSolutionAfterItsPromotion(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, nil)
+	p := testkit.Principal()
+	episode := testkit.Build(p, 0, "linux", testkit.ClearCache(0)).Record(t, h.Store).String()
+	asked := advise(t, h, asksAbout(p, 99))
+	require.Equal(t, episode, asked.Best.MemoryID)
+	for n := 1; n < 3; n++ {
+		testkit.Build(p, n, "linux", testkit.ClearCache(n)).Record(t, h.Store)
+	}
+	in := api.LearnInput{LearnScope: scopeOfPrincipal(p)}
+	consolidate(t, h, in)
+	id := learnedBy(t, h, p)[0].ID.String()
+	req := reportOn(p, asked, schema.OutcomeFailure)
+	req.Session = "late"
+	for range 2 {
+		out, err := mneme.Report(context.Background(), h.Temporal, h.TaskQueue, req)
+		require.NoError(t, err)
+		require.Equal(t, api.ReportResult{Changed: []string{id, episode}, Status: schema.ReportCarried, Successor: id}, out)
+		require.Equal(t, [2]int64{3, 1}, outcomesOf(learnedBy(t, h, p)[0]))
+	}
+	for range 2 {
+		consolidate(t, h, in)
+		require.Equal(t, [2]int64{3, 1}, outcomesOf(learnedBy(t, h, p)[0]))
+		in.Full = true
+	}
+	testkit.Build(p, 3, "linux", testkit.ClearCache(3)).Record(t, h.Store)
+	consolidate(t, h, in)
+	require.Equal(t, [2]int64{4, 1}, outcomesOf(learnedBy(t, h, p)[0]))
+}
+
+// A procedure gets a condition, so a new version with the same steps supersedes it. What was reported on the former
+// version where the condition holds counts for the new one.
+func TestReportsOutliveANewCondition(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, nil)
+	p := testkit.Principal()
+	in := api.LearnInput{LearnScope: scopeOfPrincipal(p)}
+	for n := 0; n < 10; n += 2 {
+		testkit.Build(p, n, "darwin", testkit.ClearCache(n)).Record(t, h.Store)
+	}
+	consolidate(t, h, in)
+	former := learnedBy(t, h, p)[0]
+	for n, os := range []string{"darwin", "darwin", "linux"} {
+		asked := asksAbout(p, 900+n)
+		asked.Context = map[string]string{"os": os}
+		req := reportOn(p, advise(t, h, asked), schema.OutcomeSuccess)
+		req.Context, req.Session = asked.Context, fmt.Sprint("elsewhere ", n)
+		_, err := mneme.Report(context.Background(), h.Temporal, h.TaskQueue, req)
+		require.NoError(t, err)
+	}
+	require.Equal(t, [2]int64{8, 0}, outcomesOf(learnedBy(t, h, p)[0]))
+	for n := 1; n < 10; n += 2 { // in between, so that they are not from after a change
+		s := testkit.NewStory(p, n).Says("Build the app please").In("linux", fmt.Sprintf("/w/app%d", n), nil)
+		s.Does("make app", testkit.Mismatch(n)).Does(testkit.ClearCache(n), "").Does("make app", testkit.Mismatch(n))
+		s.Ends(schema.OutcomeFailure).Record(t, h.Store)
+	}
+	for range 2 {
+		consolidate(t, h, in)
+		now := learnedBy(t, h, p)
+		require.Len(t, now, 1)
+		require.NotEqual(t, former.ID, now[0].ID)
+		require.Contains(t, string(now[0].Payload), "darwin")
+		require.Equal(t, [2]int64{7, 0}, outcomesOf(now[0]))
+		in.Full = true
+	}
+}
+
+// The tentative solution is named by its newest episode, which repeats an earlier one word for word. The repetition is
+// no evidence, but the outcome that was reported on it counts after the promotion.
+func TestAReportOnARepetitionIsCarriedOver(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, nil)
+	p := testkit.Principal()
+	testkit.Build(p, 0, "linux", testkit.ClearCache(0)).Record(t, h.Store)
+	again := testkit.NewStory(p, 7).Says("Build the app please").In("linux", "/w/app0", nil)
+	again.Does("make app", testkit.Mismatch(0)).Does(testkit.ClearCache(0), "").Does("make app", "")
+	episode := again.Ends(schema.OutcomeSuccess).Record(t, h.Store).String()
+	require.Equal(t, []string{episode}, reportsIn(t, h, p, 40, episode, schema.OutcomeFailure))
+	for n := 1; n < 3; n++ {
+		testkit.Build(p, n, "linux", testkit.ClearCache(n)).Record(t, h.Store)
+	}
+	in := api.LearnInput{LearnScope: scopeOfPrincipal(p)}
+	for range 2 {
+		consolidate(t, h, in)
+		require.Equal(t, [2]int64{3, 1}, outcomesOf(learnedBy(t, h, p)[0]))
+		in.Full = true
+	}
+}
+
 // A procedure that was put has the outcomes that it states and those that were reported, both before a run adopts it
 // and afterwards.
 func TestReportsOfAPutProcedureAreCarriedOver(t *testing.T) {

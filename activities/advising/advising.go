@@ -50,10 +50,14 @@ func (a *Advising) Report(ctx context.Context, in api.ReportRequest) (ReportResu
 	in.DropUnread() // of a newer worker; a caller's were refused or left out before
 	out, err := a.Adviser.Report(ctx, in)
 	r, err := refused(err)
-	if err == nil && r.Invalid == nil && in.Used != "" {
-		if id, parsed := uuid.Parse(in.Used); parsed == nil {
-			err = step.Fail(a.Arrivals.Reported(ctx, in.Principal.Tenant, id))
+	if err == nil && r.Invalid == nil {
+		var about []uuid.UUID
+		for _, name := range []string{in.Used, out.Successor} {
+			if id, parsed := uuid.Parse(name); parsed == nil {
+				about = append(about, id)
+			}
 		}
+		err = step.Fail(a.Arrivals.Reported(ctx, in.Principal.Tenant, about...))
 	}
 	return ReportResult{ReportResult: out, Refusal: r}, err
 }

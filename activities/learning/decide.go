@@ -151,13 +151,14 @@ func (a *Learning) decide(ctx context.Context, sc learning.Scope, g learning.Wai
 	} else if draft.Deltas, refused, err = procedures(&group, sc, known, a.needs()); err != nil {
 		return draft, found, err
 	}
-	versions := map[string]int{}
+	versions, ids := map[string]int{}, []string{}
 	for _, k := range known {
 		versions[k.ID.String()] = k.Version
+		ids = append(ids, k.ID.String())
 	}
 	for i := range draft.Deltas {
 		d := &draft.Deltas[i]
-		d.Key, d.Words, d.IfVersion = group.Key, wordsOf(attempts), versions[d.Target]
+		d.Key, d.Words, d.IfVersion, d.Known = group.Key, wordsOf(attempts), versions[d.Target], ids
 	}
 	for _, r := range refused {
 		found.Refused[r.Reason]++
@@ -201,7 +202,7 @@ func procedures(g *promote.Group, sc learning.Scope, known []learning.Known, p e
 		}
 		out = append(out, learning.Delta{Action: string(d.Action), Target: d.Target, Payload: encoded,
 			Confidence: d.Confidence, Stats: d.Stats, Outcomes: d.Outcomes, Agents: d.Agents, Evidence: d.Evidence,
-			Others: d.Others, Hash: d.Hash, Sensitivity: d.Sensitivity, Why: d.Why})
+			Others: d.Others, Helped: d.Helped, Hash: d.Hash, Sensitivity: d.Sensitivity, Why: d.Why})
 	}
 	return out, refused, nil
 }

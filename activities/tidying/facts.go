@@ -109,7 +109,7 @@ func (a *Tidying) learn(ctx context.Context, in Request, model *readings, out *a
 		if err != nil {
 			return err
 		}
-		if !lasting {
+		if !lasting || !s.Trusted() {
 			continue
 		}
 		inCase := append(slices.Clone(conditional[wordsOf(s.Text, s.Who)]), conditional[wordsOf(text, s.Who)]...)

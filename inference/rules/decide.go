@@ -31,7 +31,8 @@ import (
 //	the fact changes the neighbour (proposals.FindChange)
 //	surely: it supersedes the neighbour                         update  0.90
 //	probably: both are kept and marked                          update  0.70
-//	same subject and functional predicate, another object       update  0.90
+//	same subject and functional predicate, another object,
+//	or a more exact one without a loss of other words           update  0.90
 //	same words in the same order, except a negation or
 //	antonyms (revision.DetectContradiction)                     update  0.80
 //	otherwise, refinements included                             add     0.80
@@ -318,8 +319,11 @@ func (v view) newValue(o view) bool {
 		return false
 	}
 	a, b := strings.Fields(nameKey(v.claim.Object)), strings.Fields(nameKey(o.claim.Object))
-	if subset(a, b) || subset(b, a) {
-		return false // the same value, more or less precise
+	switch {
+	case subset(a, b):
+		return false // the same value, or a less exact one
+	case subset(b, a):
+		return o.beyond(v, o.claim) == 0 // a more exact one, which loses nothing: "green" and "dark green"
 	}
 	return o.beyond(v, o.claim) <= 2
 }

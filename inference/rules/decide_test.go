@@ -81,6 +81,30 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// A more exact value of what has one value replaces the less exact one, if nothing else is lost.
+func TestDecideOnAMoreExactValue(t *testing.T) {
+	const green = "Caroline's favorite color is green."
+	for _, c := range []struct {
+		known, fact string
+		action      schema.Action
+		reason      string
+	}{
+		{green, "Caroline's favorite color is dark green.", schema.ActionUpdate, ReasonNewValue},
+		{green, "Caroline's favorite color is dark green now.", schema.ActionUpdate, ReasonNewValue},
+		{"Caroline's favorite color is green and it suits her.", "Caroline's favorite color is dark green.",
+			schema.ActionAdd, ReasonNew},
+		{"Caroline's favorite color is dark green.", green, schema.ActionAdd, ReasonNew},
+		{green, "Caroline's favorite color isn't dark green.", schema.ActionAdd, ReasonNew},
+		{green, "Caroline's favorite color is probably dark green.", schema.ActionAdd, ReasonNew},
+		{green, "Nora's favorite color is dark green.", schema.ActionAdd, ReasonNew},
+		{"Caroline lives in Oslo.", "Caroline lives in Oslo with two cats.", schema.ActionAdd, ReasonNew},
+	} {
+		p := decideOn(t, c.fact, c.known)
+		assert.Equal(t, c.action, p.Action, "%s → %s", c.known, c.fact)
+		assert.Equal(t, c.reason, p.Reason, "%s → %s", c.known, c.fact)
+	}
+}
+
 func TestDecideAddsDistinctFacts(t *testing.T) {
 	for _, pair := range [][2]string{
 		{"Alice likes Bob.", "Bob likes Alice."},

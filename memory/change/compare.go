@@ -246,6 +246,8 @@ func named(a, b frame.Frame, m alignment) Relation {
 		out.Change = Ends
 	}
 	switch {
+	case disposed && parted(a, b):
+		// it is gone
 	case m.hearsay && b.Cue < frame.CueChange:
 		out.Certainty = Likely
 	case len(m.restA) == 1 && len(m.restB) == 1 && b.Cue < frame.CueChange && frame.Personal(a) && frame.Personal(b) &&
@@ -267,6 +269,31 @@ func named(a, b frame.Frame, m alignment) Relation {
 	}
 	return out
 }
+
+// parted reports whether the earlier statement says no more than that a person has or uses a thing, and the later one
+// that they gave it away for good: "I drive a Honda", "I sold the Honda and bought a Kia".
+func parted(a, b frame.Frame) bool {
+	if !disposing[b.MainVerb] || len(a.Values) != 1 || a.Sentiment != 0 || a.Negated || a.Hedged || b.Hedged {
+		return false
+	}
+	for _, t := range a.Topic {
+		if !frame.IsSpeaker(a, t) && !holding[t] && !slices.Contains(english.Concepts[t], vehicle) {
+			return false
+		}
+	}
+	v := a.Values[0]
+	return (holding[a.MainVerb] || a.Copular && len(a.Topic) > 1) && slices.ContainsFunc(b.Old, func(o frame.Value) bool {
+		return o.Key == v.Key || partOf(o.Key, v.Key)
+	})
+}
+
+// vehicle is the concept of things to drive.
+const vehicle = "VEHICLE"
+
+var (
+	disposing = english.Stems("sell scrap")
+	holding   = english.Stems("own have keep drive ride wear play sail fly")
+)
 
 // endsSame reports whether what ended is the value v of a. If it has more words, the others are in the topic of a: to
 // be back from a Bach concert does not end a love of Bach.

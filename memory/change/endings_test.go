@@ -85,3 +85,30 @@ func TestChangesByWayOfSpeaking(t *testing.T) {
 		}
 	}
 }
+
+// Who sold what they had and bought another has the new one, if the earlier statement says no more than that they had
+// it. Otherwise it is not certain that it is the same thing, or that all of the earlier statement is over.
+func TestSoldAndBought(t *testing.T) {
+	const sold = "I sold the Clio and bought a Tesla."
+	for earlier, want := range map[string]Certainty{
+		"I drive a Clio.":            Sure,
+		"I have a Clio.":             Sure,
+		"My car is a Clio.":          Sure,
+		"My dream car is a Clio.":    Likely,
+		"My company car is a Clio.":  Likely,
+		"I drive a Clio at work.":    Likely,
+		"I drive a Clio and a Golf.": Likely,
+		"I work at Clio.":            Likely,
+		"I want a Clio.":             Likely,
+		"I like the Clio.":           Unrelated,
+		"My wife drives a Clio.":     Unrelated,
+		"I drove a Clio.":            Unrelated,
+	} {
+		if r, _ := Best(frame.Read(earlier, "Maya"), frame.Read(sold, "Maya")); r.Certainty != want {
+			t.Errorf("%q: %+v", earlier, r)
+		}
+	}
+	if r, _ := Best(frame.Read("I drive a Clio.", "Maya"), frame.Read(sold, "Tom")); r.Certainty > Unrelated {
+		t.Errorf("another person: %+v", r)
+	}
+}

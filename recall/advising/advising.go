@@ -266,33 +266,32 @@ func stepsOf(steps []advice.Step) (out []api.AdviceStep, err error) {
 // Report counts the outcome of advice. A repeated report counts once.
 func (a *Adviser) Report(ctx context.Context, req api.ReportRequest) (api.ReportResult, error) {
 	start := time.Now()
-	changed, err := a.report(ctx, req)
+	result, err := a.report(ctx, req)
 	outcome := Reported
 	if err != nil {
 		outcome = Failed
 	}
 	a.observe("report", outcome, start)
-	return api.ReportResult{Changed: changed}, err
+	return result, err
 }
 
-func (a *Adviser) report(ctx context.Context, req api.ReportRequest) ([]string, error) {
+func (a *Adviser) report(ctx context.Context, req api.ReportRequest) (api.ReportResult, error) {
 	if err := req.Validate(); err != nil {
-		return nil, err
+		return api.ReportResult{}, err
 	}
 	r := advice.Report{Used: req.Used, Outcome: req.Outcome, Context: req.Context, Agent: req.Principal.Agent,
 		Session: req.Session, At: a.now()}
 	for _, s := range req.Steps {
 		r.Steps = append(r.Steps, advice.StepOutcome{OK: s.OK, Skipped: s.Skipped, Error: s.Error})
 	}
-	changed, err := a.Store.Count(ctx, a.filter(req.Principal, req.ReadPolicy), uuid.MustParse(req.AdviceID), r,
-		a.now())
+	out, err := a.Store.Count(ctx, a.filter(req.Principal, req.ReadPolicy), uuid.MustParse(req.AdviceID), r, a.now())
 	switch {
 	case errors.Is(err, pg.ErrNotFound):
-		return nil, invalid("advice_id", "must be the id of advice that you were given in the last thirty days")
+		err = invalid("advice_id", "must be the id of advice that you were given in the last thirty days")
 	case errors.Is(err, storeadvising.ErrReported):
-		return nil, invalid("outcome", "differs from what was reported before")
+		err = invalid("outcome", "differs from what was reported before")
 	}
-	return changed, err
+	return api.ReportResult{Changed: out.Changed, Status: out.Status, Successor: out.Successor}, err
 }
 
 func invalid(field, problem string) error {

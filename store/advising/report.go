@@ -23,7 +23,14 @@ var ErrReported = errors.New("another outcome was reported before")
 // reported is a report as it is stored.
 type reported struct {
 	Outcome schema.Outcome `json:"outcome,omitempty"`
-	Changed []string       `json:"changed"`
+	Reported
+}
+
+// Reported is the effect of a report.
+type Reported struct {
+	Changed   []string            `json:"changed"`
+	Status    schema.ReportStatus `json:"status,omitempty"`
+	Successor string              `json:"successor,omitempty"`
 }
 
 // adviceRow is advice as it is stored.
@@ -33,77 +40,92 @@ type adviceRow struct {
 	Problem string
 }
 
-// Count counts a report. It changes the offered memories that the filter still admits, and skips those that were
-// forgotten or erased. A repeated report changes nothing and returns the first result. It returns pg.ErrNotFound if
-// the principal was not given the advice, and a *schema.ValidationError if the memory that was used was not
-// offered.
+// Count counts a report. It changes the offered memories that the filter still admits, the memory that was used also
+// if it was superseded since, and the memory that is in its place now if the outcome counts for that (advice.Carries).
+// It skips memories that were forgotten or erased. A repeated report changes nothing and returns the first result. It
+// returns pg.ErrNotFound if the principal was not given the advice, and a *schema.ValidationError if the memory that
+// was used was not offered.
 func (a *Advising) Count(ctx context.Context, f pg.Filter, id uuid.UUID, r advice.Report,
-	now time.Time) (changed []string, err error) {
+	now time.Time) (out Reported, err error) {
 	err = pg.RetryChange(ctx, func() error {
 		return a.write(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
-			changed, err = count(ctx, tx, f, id, r, now)
+			out, err = count(ctx, tx, f, id, r, now)
 			return err
 		})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("count a report: %w", err)
+		return Reported{}, fmt.Errorf("count a report: %w", err)
 	}
-	return changed, nil
+	return out, nil
 }
 
 func count(ctx context.Context, tx pgx.Tx, f pg.Filter, id uuid.UUID, r advice.Report,
-	now time.Time) ([]string, error) {
+	now time.Time) (Reported, error) {
 	given, err := lockAdvice(ctx, tx, f.Principal, id)
 	if err != nil {
-		return nil, err
+		return Reported{}, err
 	}
 	outcome := r.Counted()
 	if before, ok := given.Reports[r.Used]; ok {
 		if before.Outcome != outcome {
-			return nil, ErrReported
+			return Reported{}, ErrReported
 		}
-		return before.Changed, nil
+		return before.Reported, nil
 	}
 	if r.Used != "" && !slices.ContainsFunc(given.Offered, func(o Offer) bool { return o.ID == r.Used }) {
-		return nil, &schema.ValidationError{Fields: []schema.FieldError{
+		return Reported{}, &schema.ValidationError{Fields: []schema.FieldError{
 			{Field: "used", Problem: "must be a memory that was advised"}}}
 	}
-	offered, kept, err := lockOutcomes(ctx, tx, f, given.Offered, now)
+	place, err := placeOf(ctx, tx, f, given.Problem, r)
 	if err != nil {
-		return nil, err
+		return Reported{}, err
 	}
-	if r.Shown, err = shown(ctx, tx, f.Principal, r); err != nil {
-		return nil, err
+	if place.carries {
+		r.Successor = place.successor
+	}
+	offered, kept, err := lockOutcomes(ctx, tx, f, given.Offered, place, now)
+	if err != nil {
+		return Reported{}, err
+	}
+	for _, c := range []string{r.Used, r.Successor} {
+		if seen, err := shown(ctx, tx, f.Principal, r.Session, c); err != nil {
+			return Reported{}, err
+		} else if seen {
+			r.Shown = append(r.Shown, c)
+		}
 	}
 	if err := logReports(ctx, tx, f.Principal.Tenant, id, given.Problem, r, offered); err != nil {
-		return nil, err
+		return Reported{}, err
 	}
-	changed := []string{}
+	out := Reported{Changed: []string{}, Successor: place.successor}
+	counted := false
 	for _, change := range advice.Apply(r, offered) {
 		stats, err := json.Marshal(change.Stats)
 		if err != nil {
-			return nil, err
+			return Reported{}, err
+		}
+		about := change.ID == r.Used || change.ID == r.Successor
+		counted = counted || about && change.Counted != ""
+		if change.Counted != "" || !about {
+			out.Changed = append(out.Changed, change.ID)
 		}
 		sql := saveSQL[kept[change.ID]]
 		if sql == "" { // an episode has only reports
-			changed = append(changed, change.ID)
 			continue
 		}
 		if _, err := tx.Exec(ctx, sql, pg.Args{"stats": string(stats), "now": now,
 			"tenant": f.Principal.Tenant, "id": change.ID}); err != nil {
-			return nil, err
-		}
-		if change.Counted != "" || change.ID != r.Used {
-			changed = append(changed, change.ID)
+			return Reported{}, err
 		}
 	}
-	report, err := json.Marshal(map[string]reported{r.Used: {Outcome: outcome, Changed: changed}})
+	out.Status = place.status(r, counted)
+	report, err := json.Marshal(map[string]reported{r.Used: {Outcome: outcome, Reported: out}})
 	if err != nil {
-		return nil, err
+		return Reported{}, err
 	}
 	_, err = tx.Exec(ctx, `UPDATE advice SET reports = reports || @report::jsonb WHERE tenant = @tenant AND id = @id`,
 		pg.Args{"report": string(report), "tenant": f.Principal.Tenant, "id": id})
-	return changed, err
+	return out, err
 }
 
 func lockAdvice(ctx context.Context, tx pgx.Tx, p schema.Principal, id uuid.UUID) (adviceRow, error) {
@@ -138,15 +160,19 @@ var saveSQL = map[string]string{
 		UPDATE solution_outcomes SET stats = @stats, updated_at = @now WHERE tenant = @tenant AND memory_id = @id`,
 }
 
-// lockOutcomes locks the outcomes of the offered memories that still exist, in the order of ids, and returns their
-// tables. Procedures and plans unknown to learning have their outcomes in solution_outcomes from their first report
-// on; these begin with the outcomes in the advice.
-func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer, now time.Time) ([]advice.Candidate,
-	map[string]string, error) {
+// lockOutcomes locks the outcomes of the offered memories that still exist, and of the one in the place of the memory
+// that was used, in the order of ids, and returns their tables. Procedures and plans unknown to learning have their
+// outcomes in solution_outcomes from their first report on; these begin with the outcomes in the advice.
+func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer, at place, now time.Time) (
+	[]advice.Candidate, map[string]string, error) {
 	if len(offered) == 0 { // a nil slice would be null in JSON
 		return nil, nil, nil
 	}
-	encoded, err := json.Marshal(offered)
+	offers := slices.Clone(offered)
+	if at.carries && !slices.ContainsFunc(offered, func(o Offer) bool { return o.ID == at.successor }) {
+		offers = append(offers, Offer{ID: at.successor, Stats: at.claimed})
+	}
+	encoded, err := json.Marshal(offers)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -159,7 +185,7 @@ func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer, 
 	learned, err := pg.CollectByName[row](ctx, tx, `
 		SELECT l.memory_id::text AS id, 'learned' AS kept, l.stats
 		FROM jsonb_to_recordset(@offered::jsonb) o(id uuid)
-		JOIN memories m ON m.id = o.id AND `+f.Where("m", args)+`
+		JOIN memories m ON m.id = o.id AND `+at.admits(f, "m", args)+`
 		JOIN learned l ON l.tenant = m.tenant AND l.memory_id = m.id
 		ORDER BY l.memory_id
 		FOR UPDATE OF l`, args)
@@ -171,7 +197,7 @@ func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer, 
 		INSERT INTO solution_outcomes (tenant, memory_id, stats, updated_at)
 		SELECT m.tenant, m.id, o.stats, @now
 		FROM jsonb_to_recordset(@offered::jsonb) o(id uuid, stats jsonb)
-		JOIN memories m ON m.id = o.id AND m.type <> 'episodic' AND `+f.Where("m", args)+`
+		JOIN memories m ON m.id = o.id AND m.type <> 'episodic' AND `+at.admits(f, "m", args)+`
 		WHERE NOT EXISTS (SELECT FROM learned l WHERE l.tenant = m.tenant AND l.memory_id = m.id)
 		ORDER BY m.id
 		ON CONFLICT DO NOTHING`, args); err != nil {
@@ -181,7 +207,7 @@ func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer, 
 	others, err := pg.CollectByName[row](ctx, tx, `
 		SELECT s.memory_id::text AS id, 'solution_outcomes' AS kept, s.stats
 		FROM jsonb_to_recordset(@offered::jsonb) o(id uuid)
-		JOIN memories m ON m.id = o.id AND `+f.Where("m", args)+`
+		JOIN memories m ON m.id = o.id AND `+at.admits(f, "m", args)+`
 		JOIN solution_outcomes s ON s.tenant = m.tenant AND s.memory_id = m.id
 		ORDER BY s.memory_id
 		FOR UPDATE OF s`, args)
@@ -192,7 +218,7 @@ func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer, 
 	episodes, err := pg.CollectByName[row](ctx, tx, `
 		SELECT m.id::text AS id, '' AS kept, o.stats
 		FROM jsonb_to_recordset(@offered::jsonb) o(id uuid, stats jsonb)
-		JOIN memories m ON m.id = o.id AND m.type = 'episodic' AND `+f.Where("m", args)+`
+		JOIN memories m ON m.id = o.id AND m.type = 'episodic' AND `+at.admits(f, "m", args)+`
 		ORDER BY m.id
 		FOR KEY SHARE OF m`, args)
 	if err != nil {
@@ -209,10 +235,10 @@ func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer, 
 	return out, kept, nil
 }
 
-// shown reports whether an episode of the report's session has shown the outcome before: the record was learned
-// from more episodes of the session than the session has reported.
-func shown(ctx context.Context, tx pgx.Tx, p schema.Principal, r advice.Report) (out bool, err error) {
-	if r.Session == "" || r.Used == "" {
+// shown reports whether an episode of a session has shown the outcome of a record before: the record was learned from
+// more episodes of the session than the session has reported.
+func shown(ctx context.Context, tx pgx.Tx, p schema.Principal, session, record string) (out bool, err error) {
+	if session == "" || record == "" {
 		return false, nil
 	}
 	err = tx.QueryRow(ctx, `
@@ -226,7 +252,7 @@ func shown(ctx context.Context, tx pgx.Tx, p schema.Principal, r advice.Report) 
 				FROM outcome_reports o
 				WHERE o.tenant = @tenant AND o.memory_id = @used AND o.agent_id = @agent AND o.session = @session
 					AND o.ok IS NOT NULL)`,
-		pg.Args{"tenant": p.Tenant, "used": r.Used, "agent": p.Agent, "session": r.Session}).Scan(&out)
+		pg.Args{"tenant": p.Tenant, "used": record, "agent": p.Agent, "session": session}).Scan(&out)
 	return out, err
 }
 

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mneme/mneme/memory/learning/advice"
 	"github.com/mneme/mneme/memory/learning/evidence"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/commit"
@@ -16,8 +18,8 @@ import (
 )
 
 // tally counts the outcomes in a delta's evidence and those that agents reported. It moves
-// reports to the record: those on the episodes in which the tentative solution helped, and those on a record that this
-// one supersedes for more agents.
+// reports to the record: those on the episodes in which the tentative solution helped, those on a record that this
+// one supersedes for more agents, and those on a former version that count for this one too.
 func tally(ctx context.Context, c *commit.Change, id string, d Delta) (evidence.Stats, error) {
 	from := id
 	if d.widened {
@@ -30,11 +32,16 @@ func tally(ctx context.Context, c *commit.Change, id string, d Delta) (evidence.
 	if err != nil {
 		return evidence.Stats{}, err
 	}
+	carried, err := carriedReports(ctx, c, d)
+	if err != nil {
+		return evidence.Stats{}, err
+	}
 	if _, err := c.Tx.Exec(ctx, `
 		WITH moved AS (
 			DELETE FROM outcome_reports o
 			WHERE o.tenant = @tenant AND (o.memory_id = ANY(@episodes::uuid[]) AND o.problem = @problem
-				OR o.memory_id = @from::uuid AND o.memory_id <> @id::uuid)
+				OR o.memory_id = @from::uuid AND o.memory_id <> @id::uuid
+				OR o.memory_id = @former::uuid AND o.advice_id::text || ' ' || o.used = ANY(@carried::text[]))
 			RETURNING o.*
 		)
 		INSERT INTO outcome_reports (tenant, memory_id, advice_id, used, problem, agent_id, session, context, ok, at, taken)
@@ -42,7 +49,7 @@ func tally(ctx context.Context, c *commit.Change, id string, d Delta) (evidence.
 		FROM moved
 		ORDER BY advice_id, used, ok NULLS LAST, memory_id
 		ON CONFLICT DO NOTHING`, pg.Args{"tenant": c.Tenant, "id": id, "problem": evidence.ProblemHash(d.Key),
-		"from": from, "episodes": helped(d.Outcomes)}); err != nil {
+		"from": from, "episodes": d.helped(), "former": d.former(), "carried": carried}); err != nil {
 		return evidence.Stats{}, err
 	}
 	reported, err := commit.Rows[evidence.Outcome](ctx, c.Tx, `
@@ -71,6 +78,10 @@ func foresee(ctx context.Context, c *commit.Change, d Delta) (evidence.Stats, er
 	if err != nil {
 		return evidence.Stats{}, err
 	}
+	carried, err := carriedReports(ctx, c, d)
+	if err != nil {
+		return evidence.Stats{}, err
+	}
 	// As tally moves them: a report of the record itself takes precedence over one of an episode.
 	reported, err := commit.Rows[evidence.Outcome](ctx, c.Tx, `
 		SELECT agent, session, episode, context, ok, idle, at
@@ -79,14 +90,56 @@ func foresee(ctx context.Context, c *commit.Change, d Delta) (evidence.Stats, er
 				o.context, coalesce(o.ok, false) AS ok, o.ok IS NULL AS idle, o.at
 			FROM outcome_reports o
 			WHERE o.tenant = @tenant AND (o.memory_id = @target
-				OR o.memory_id = ANY(@episodes::uuid[]) AND o.problem = @problem)
+				OR o.memory_id = ANY(@episodes::uuid[]) AND o.problem = @problem
+				OR o.memory_id = @former::uuid AND o.advice_id::text || ' ' || o.used = ANY(@carried::text[]))
 			ORDER BY o.advice_id, o.used, o.memory_id = @target DESC, o.ok NULLS LAST, o.memory_id) x
 		ORDER BY at, advice_id, used`, pg.Args{"tenant": c.Tenant, "target": target,
-		"problem": evidence.ProblemHash(d.Key), "episodes": helped(d.Outcomes)})
+		"problem": evidence.ProblemHash(d.Key), "episodes": d.helped(), "former": d.former(), "carried": carried})
 	if err != nil {
 		return evidence.Stats{}, err
 	}
 	return counted(d, before, reported), nil
+}
+
+// former returns the record that a delta supersedes by another version, or the nil id.
+func (d Delta) former() string {
+	if d.Action == Supersede && !d.widened {
+		return d.Target
+	}
+	return uuid.Nil.String()
+}
+
+// carriedReports returns those of the reports on the former version that count for the record of a delta too
+// (advice.Carries), each as the ids of its advice and of the memory that was used.
+func carriedReports(ctx context.Context, c *commit.Change, d Delta) ([]string, error) {
+	out := []string{}
+	args := pg.Args{"tenant": c.Tenant, "id": d.former()}
+	former, err := commit.Rows[struct {
+		Type    schema.MemoryType
+		Payload json.RawMessage
+	}](ctx, c.Tx, `SELECT type, payload FROM memories WHERE tenant = @tenant AND id = @id`, args)
+	if err != nil || len(former) == 0 {
+		return out, err
+	}
+	before, ok := advice.CandidateOf(former[0].Type, former[0].Payload)
+	now, also := advice.CandidateOf(former[0].Type, d.Payload)
+	if !ok || !also {
+		return out, nil
+	}
+	reports, err := commit.Rows[struct {
+		Key     string
+		Context map[string]string
+	}](ctx, c.Tx, `
+		SELECT o.advice_id::text || ' ' || o.used AS key, o.context
+		FROM outcome_reports o
+		WHERE o.tenant = @tenant AND o.memory_id = @id AND o.ok IS NOT NULL
+		ORDER BY 1`, args)
+	for _, r := range reports {
+		if advice.Carries(before, now, r.Context) {
+			out = append(out, r.Key)
+		}
+	}
+	return out, err
 }
 
 // counted counts the outcomes in a delta's evidence and the reported ones. before has the stats of an updated record.
@@ -127,14 +180,14 @@ func withFigures(kind schema.MemoryType, payload json.RawMessage, t evidence.Tra
 }
 
 // helped returns the episodes that show that a solution helped.
-func helped(outcomes []evidence.Outcome) []string {
-	out := []string{}
-	for _, o := range outcomes {
+func (d Delta) helped() []string {
+	out := slices.Clone(d.Helped)
+	for _, o := range d.Outcomes { // drafts of earlier program versions have only these
 		if o.OK && o.Episode != "" {
 			out = append(out, o.Episode)
 		}
 	}
-	return out
+	return slices.Compact(slices.Sorted(slices.Values(out)))
 }
 
 // carryOver returns the outcomes for a record that gets its row in learned: the reported outcomes, which include the

@@ -37,18 +37,22 @@ const (
 
 // Delta is one decided change.
 type Delta struct {
-	Action      string             `json:"action"`
-	Target      string             `json:"target,omitempty"`
-	IfVersion   int                `json:"if_version,omitempty"` // of the target
-	Key         string             `json:"key"`
-	Words       []string           `json:"words,omitempty"`
-	Payload     json.RawMessage    `json:"payload"`
-	Confidence  float64            `json:"confidence"`
-	Stats       evidence.Stats     `json:"stats"`
-	Outcomes    []evidence.Outcome `json:"outcomes,omitempty"` // in the evidence
-	Agents      []string           `json:"agents,omitempty"`
-	Evidence    []string           `json:"evidence,omitempty"`
-	Others      []string           `json:"others,omitempty"` // other episodes whose words the payload may repeat
+	Action     string             `json:"action"`
+	Target     string             `json:"target,omitempty"`
+	IfVersion  int                `json:"if_version,omitempty"` // of the target
+	Key        string             `json:"key"`
+	Words      []string           `json:"words,omitempty"`
+	Payload    json.RawMessage    `json:"payload"`
+	Confidence float64            `json:"confidence"`
+	Stats      evidence.Stats     `json:"stats"`
+	Outcomes   []evidence.Outcome `json:"outcomes,omitempty"` // in the evidence
+	Agents     []string           `json:"agents,omitempty"`
+	Evidence   []string           `json:"evidence,omitempty"`
+	Others     []string           `json:"others,omitempty"` // other episodes whose words the payload may repeat
+	Helped     []string           `json:"helped,omitempty"` // episodes whose reports are about this solution
+	// Known lists the records of the group that the decision knew; nil in drafts of earlier program versions. Another run
+	// may have written one since, and the delta would add it again.
+	Known       []string           `json:"known"`
 	Hash        string             `json:"hash"`
 	Sensitivity schema.Sensitivity `json:"sensitivity,omitempty"`
 	Why         string             `json:"why,omitempty"`
@@ -168,10 +172,10 @@ type draftRow struct {
 	Memories []uuid.UUID
 }
 
-// WriteDraft writes the draft of a group in one transaction: the records, their outcomes, history, and the state of
-// the group. A delta is dropped if one of its episodes was forgotten since or its target has changed; the group
-// then waits for its next decision. Without a draft nothing happens: it was already written, or deleted together
-// with an episode.
+// WriteDraft writes the draft of a group in one transaction: the records, their outcomes, history, and the state of the
+// group. A delta is dropped if one of its episodes was forgotten since, its target has changed, or it adds a record to a
+// group in which another run has written one since; the group then waits for its next decision. Without a draft nothing
+// happens: it was already written, or deleted together with an episode.
 func (s *Learning) WriteDraft(ctx context.Context, in WriteInput) (Written, error) {
 	out, err := pg.RetryOnConflict(ctx, func() (out Written, err error) {
 		out.Refused = map[string]int{}
@@ -218,7 +222,19 @@ func (w *writing) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	known, err := commit.Values[string](ctx, w.Tx, `
+		SELECT l.memory_id::text`+knownTables+`
+		WHERE l.tenant = @tenant AND l.group_id = @group AND l.kind = @kind`, args)
+	if err != nil {
+		return err
+	}
 	for _, delta := range deltas {
+		if delta.Action == Add && delta.Known != nil && slices.ContainsFunc(known, func(id string) bool {
+			return !slices.Contains(delta.Known, id)
+		}) {
+			w.out.Dropped++
+			continue
+		}
 		if err := w.delta(ctx, delta, there); err != nil {
 			return err
 		}

@@ -84,8 +84,9 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v prop
 		if memory.SameContent(earlier.hash, hash) {
 			return false, nil // the insert will find its duplicate
 		}
-		if add.Supersedes == nil && sameObject(earlier.object, cl.Object) && p.Rounds < w.maxRounds {
-			w.decideAgain(p) // then it says more about a stored memory
+		if add.Supersedes == nil && p.Rounds < w.maxRounds &&
+			(sameObject(earlier.object, cl.Object) || withWordsOf(earlier.object, cl.Object)) {
+			w.decideAgain(p) // then it says more about a stored memory, or replaces a less exact value
 			return true, nil
 		}
 		w.settle(p, blocked, nil)
@@ -146,6 +147,14 @@ type claimed struct {
 
 // sameObject reports whether two objects are equal, in any case.
 func sameObject(a, b string) bool { return revision.SameObject(strings.ToLower(a), strings.ToLower(b)) }
+
+// withWordsOf reports whether an object has all words of another one: "dark green" has those of "green".
+func withWordsOf(other, object string) bool {
+	words := strings.Fields(strings.ToLower(object))
+	return !slices.ContainsFunc(strings.Fields(strings.ToLower(other)), func(w string) bool {
+		return !slices.Contains(words, w)
+	})
+}
 
 // addDetail makes a new memory that does not make the functional claim of its fact, because the holders make it. It is
 // linked only to those that the owner may change.

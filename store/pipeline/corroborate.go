@@ -188,12 +188,11 @@ type change struct {
 	Others []uuid.UUID // the sources of the facts that came after them
 }
 
-// changesSQL finds the changed facts of the sources, and the facts that replaced them, one after the other. It leaves
-// out a source
+// changedSources finds, as source, the sources among @ids with changed facts, and the sources of the facts that
+// replaced these, one after the other. It leaves out a source
 //   - whose facts are current again, or were only merged with facts that say the same,
-//   - with a fact that something else than a statement changed: a correction by a person or an agent stays,
-//   - that was processed after the last change, or is being processed: a memory has one open job.
-var changesSQL = `
+//   - with a fact that something else than a statement changed: a correction by a person or an agent stays.
+var changedSources = `
 	WITH RECURSIVE fact AS (
 		SELECT l.target_id AS source, m.id, m.status, m.live, m.superseded_by, m.occurred_at
 		FROM memory_links l
@@ -236,7 +235,14 @@ var changesSQL = `
 				FILTER (WHERE t.status IN ('superseded', 'retracted')), false)
 			AND coalesce(bool_or(t.action <> 'merge')
 				FILTER (WHERE t.status IN ('superseded', 'retracted')), false)
-	), said AS (
+	)`
+
+// statements are the actors whose changes follow from statements.
+var statements = []string{actorPipeline, commit.ActorConsolidation}
+
+// changesSQL returns changedSources, except those that were processed after the last change or are being processed: a
+// memory has one open job.
+var changesSQL = changedSources + `, said AS (
 		SELECT s.source, s.others, greatest(s.until, (
 			SELECT max(c.occurred_at)
 			FROM memory_candidates c
@@ -309,7 +315,7 @@ func (st *staging) changes(ctx context.Context, items map[uuid.UUID]int) (map[uu
 		return nil, nil
 	}
 	found, err := commit.Rows[change](ctx, st.Tx, changesSQL, pg.Args{"tenant": st.Tenant, "kind": kindIngest,
-		"statements": []string{actorPipeline, commit.ActorConsolidation}, "ids": slices.Collect(maps.Keys(items))})
+		"statements": statements, "ids": slices.Collect(maps.Keys(items))})
 	out := map[uuid.UUID]int{}
 	for _, c := range found {
 		at := *st.items[items[c.Source]].candidate.OccurredAt
@@ -321,4 +327,141 @@ func (st *staging) changes(ctx context.Context, items map[uuid.UUID]int) (map[uu
 		}
 	}
 	return out, err
+}
+
+// repeatedSQL finds the duplicates of a range that may be true again, because a statement that stands before them in
+// their batch has changed the facts of their memory, and no later statement has: the last "I live in Porto." of "I live
+// in Porto.", "I live in Lima now.", "I live in Porto.". Of the duplicates of one memory it returns the last one.
+var repeatedSQL = changedSources + `
+	SELECT DISTINCT ON (d.memory_id) d.id, d.memory_id
+	FROM source s
+		JOIN memory_candidates d ON d.tenant = @tenant AND d.id = ANY(@candidates) AND d.memory_id = s.source
+	WHERE d.state = 'duplicate'
+		AND d.occurred_at >= s.until
+		AND EXISTS (
+			SELECT
+			FROM memory_candidates c
+			WHERE c.tenant = @tenant
+				AND c.batch_id = d.batch_id
+				AND c.memory_id = ANY(s.others)
+				AND c.state = 'done')
+		AND NOT EXISTS (
+			SELECT
+			FROM memory_candidates c
+			WHERE c.tenant = @tenant
+				AND (c.memory_id = ANY(s.others) OR c.memory_id = d.memory_id AND c.state IN ('staged', 'done'))
+				AND (c.occurred_at > d.occurred_at
+					OR c.occurred_at = d.occurred_at AND (c.batch_id <> d.batch_id AND c.memory_id <> d.memory_id
+						OR c.batch_id = d.batch_id AND c.ordinal > d.ordinal)))
+		AND NOT EXISTS (
+			SELECT
+			FROM jobs j
+			WHERE j.tenant = @tenant
+				AND j.kind = @kind
+				AND j.memory_id = d.memory_id
+				AND j.` + pg.JobIsOpen + `)
+		AND NOT EXISTS (
+			SELECT
+			FROM memory_history h
+			WHERE h.tenant = @tenant
+				AND h.memory_id = d.memory_id
+				AND h.metadata->>'candidate_id' = d.id::text
+				AND h.metadata ? 'replayed')
+	ORDER BY d.memory_id, d.occurred_at DESC, d.ordinal DESC`
+
+// repeatedJob is the condition that a job j was opened by SaidAgain and has not begun.
+const repeatedJob = `(j.state = 'pending' AND j.created_at > (
+		SELECT b.created_at
+		FROM ingest_batches b
+		WHERE b.tenant = @tenant AND b.id = @batch_id))`
+
+// SaidAgain stages the duplicates of a completed range that may be true again, and returns the number of candidates
+// that have to be processed for this reason. A batch is decided as if each statement had been made once; only then is
+// it known which statements changed others. A second call changes nothing and returns the same number, until the
+// candidates are processed.
+func (s *Pipeline) SaidAgain(ctx context.Context, r schema.Range, now time.Time) (waiting int, err error) {
+	err = commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error {
+		rows, err := commit.Rows[repeated](ctx, c.Tx, `
+			SELECT id, memory_id
+			FROM memory_candidates
+			WHERE tenant = @tenant AND batch_id = @batch_id AND ordinal >= @from AND ordinal < @to AND state = 'duplicate'
+			ORDER BY memory_id, id`, rangeArgs(r, nil))
+		if err != nil {
+			return err
+		}
+		if rows, err = findRepeated(ctx, c, rows); err != nil {
+			return err
+		}
+		if len(rows) > 0 {
+			keys := make([]string, 0, len(rows))
+			for _, d := range rows {
+				keys = append(keys, "again/"+d.MemoryID.String()) // as restageRepeated
+			}
+			if err := c.LockOperations(ctx, keys); err != nil {
+				return err
+			}
+			if rows, err = findRepeated(ctx, c, rows); err != nil {
+				return err
+			}
+		}
+		for _, d := range rows {
+			if err := stageAgain(ctx, c, r, d); err != nil {
+				return err
+			}
+		}
+		return c.Tx.QueryRow(ctx, `
+			WITH `+candidatesInRange+`
+			SELECT count(*)
+			FROM jobs j
+			WHERE j.tenant = @tenant
+				AND j.batch_id = @batch_id
+				AND j.candidate_id = ANY(ARRAY(SELECT id FROM c WHERE state = 'staged'))
+				AND `+repeatedJob, rangeArgs(r, nil)).Scan(&waiting)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("statements said again: %w", err)
+	}
+	return waiting, nil
+}
+
+// repeated is a duplicate of the memory.
+type repeated struct{ ID, MemoryID uuid.UUID }
+
+func findRepeated(ctx context.Context, c *commit.Change, rows []repeated) ([]repeated, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	var candidates, ids []uuid.UUID
+	for _, d := range rows {
+		candidates, ids = append(candidates, d.ID), append(ids, d.MemoryID)
+	}
+	return commit.Rows[repeated](ctx, c.Tx, repeatedSQL, pg.Args{"tenant": c.Tenant, "kind": kindIngest,
+		"statements": statements, "candidates": candidates, "ids": ids})
+}
+
+// stageAgain stages a duplicate and opens its job.
+func stageAgain(ctx context.Context, c *commit.Change, r schema.Range, d repeated) error {
+	_, err := c.Tx.Exec(ctx, `
+		WITH staged AS (
+			UPDATE memory_candidates
+			SET state = 'staged'
+			WHERE tenant = @tenant AND id = @id AND state = 'duplicate'
+			RETURNING tenant, id, batch_id, memory_id
+		)
+		INSERT INTO jobs (tenant, id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id, max_attempts,
+			created_at, updated_at)
+		SELECT s.tenant, @job, @kind, @state, @phase, s.batch_id, s.id, s.memory_id, b.workflow_id,
+			coalesce((SELECT max(j.max_attempts) FROM jobs j WHERE j.tenant = @tenant AND j.batch_id = @batch_id), 1),
+			greatest(@now, b.created_at + interval '1 microsecond'), @now
+		FROM staged s
+			JOIN ingest_batches b ON b.tenant = s.tenant AND b.id = s.batch_id`,
+		pg.Args{"tenant": c.Tenant, "batch_id": r.BatchID, "id": d.ID, "job": pg.NewID(), "kind": kindIngest,
+			"state": schema.JobPending, "phase": schema.PhaseExtract, "now": c.Now})
+	if err != nil {
+		return err
+	}
+	c.History(commit.HistoryRow{MemoryID: d.MemoryID, Event: schema.EventNone, By: actorPipeline,
+		Reason:   "said again after a fact from it was replaced in the same batch: its facts are decided again",
+		Metadata: map[string]any{"batch_id": r.BatchID, "candidate_id": d.ID}})
+	return nil
 }

@@ -145,26 +145,35 @@ func (s *Pipeline) MarkRangeDead(
 	return len(dead), nil
 }
 
-// CompleteJobs completes the open jobs of the range and their candidates.
+// CompleteJobs completes the open jobs of the range and their candidates, except those that SaidAgain has opened and
+// that have not begun: a repeated delivery must not complete them.
 func (s *Pipeline) CompleteJobs(ctx context.Context, r schema.Range, now time.Time) error {
 	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error {
 		c.Queue.Queue(`
 			WITH `+candidatesInRange+`
-			UPDATE jobs
+			UPDATE jobs j
 			SET state = @state,
 				phase = @phase,
 				updated_at = @now,
 				finished_at = @now
-			WHERE `+openOfRange,
+			WHERE `+openOfRange+` AND NOT `+repeatedJob,
 			rangeArgs(r, pg.Args{"state": schema.JobCompleted, "phase": schema.PhaseDone, "now": c.Now}))
 		c.Queue.Queue(`
+			WITH `+candidatesInRange+`
 			UPDATE memory_candidates
 			SET state = 'done'
 			WHERE tenant = @tenant
 				AND batch_id = @batch_id
 				AND ordinal >= @from
 				AND ordinal < @to
-				AND state = 'staged'`, rangeArgs(r, nil))
+				AND state = 'staged'
+				AND id <> ALL(ARRAY(
+					SELECT candidate_id
+					FROM jobs j
+					WHERE j.tenant = @tenant
+						AND j.batch_id = @batch_id
+						AND j.candidate_id = ANY(ARRAY(SELECT id FROM c))
+						AND `+repeatedJob+`))`, rangeArgs(r, nil))
 		return nil
 	})
 	if err != nil {

@@ -480,6 +480,7 @@ func (st *staging) queueOutcome(it *stagedItem) {
 		entry.Reason = "duplicate of a live memory: not written again"
 		if it.replayed {
 			entry.Reason = "idempotency key seen before: first result returned"
+			entry.Metadata["replayed"] = true
 		}
 		st.History(entry)
 	case stateRecalled:

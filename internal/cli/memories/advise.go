@@ -186,6 +186,27 @@ type adviceReported struct {
 	api.ReportResult
 }
 
+// reportText says what became of a report, unless it counted as usual.
+func reportText(r api.ReportResult) string {
+	switch r.Status {
+	case schema.ReportCarried:
+		return r.Successor + " is in its place now and has the same steps"
+	case schema.ReportSuperseded:
+		if r.Successor == "" {
+			return "it was superseded: the outcome counts for the former version only"
+		}
+		return "it was superseded by " + r.Successor + ", which has other steps or is for other situations: the outcome " +
+			"counts for the former version only"
+	case schema.ReportShown:
+		return "an episode of the session has shown this outcome before"
+	case schema.ReportUndecided:
+		return "a partial or unknown outcome does not count"
+	case schema.ReportGone:
+		return "it was forgotten or retracted, or you may no longer read it: the outcome does not count"
+	}
+	return ""
+}
+
 func newAdviseReport(a *app.App) *cobra.Command {
 	var req api.ReportRequest
 	outcome, policy := "", ""
@@ -206,6 +227,9 @@ func newAdviseReport(a *app.App) *cobra.Command {
 				return err
 			}
 			return a.Print(out, func(t *app.Text) {
+				if said := reportText(out.ReportResult); said != "" {
+					t.Line("%s", said)
+				}
 				if len(out.Changed) == 0 {
 					t.Line("nothing changed")
 				}

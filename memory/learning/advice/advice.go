@@ -243,8 +243,12 @@ func known(c Candidate, candidates []Candidate, context map[string]string) (prom
 	return false, ruledOut
 }
 
-// holds reports whether no condition of a procedure contradicts the context.
+// holds reports whether no condition of a procedure or a plan contradicts the context.
 func (c Candidate) holds(context map[string]string) bool {
+	if c.Plan != nil {
+		f, _ := fit(plan.ConditionsOf(*c.Plan), context)
+		return f > 0
+	}
 	return slices.ContainsFunc(c.Competence.Triggers, func(t schema.Trigger) bool {
 		f, _ := fit(competence.Conditions(t.Conditions), context)
 		return f > 0

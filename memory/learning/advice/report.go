@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mneme/mneme/memory/learning/evidence"
@@ -17,9 +18,14 @@ type Report struct {
 	Agent   string
 	Session string // the session of the work; may be empty
 	At      time.Time
-	// Shown means that an episode has already counted this outcome, so it is not counted again.
-	Shown bool
+	// Successor is a memory with the same steps that is in the place of Used now. The outcome counts for both.
+	Successor string
+	// Shown lists those of both for which an episode has already counted this outcome, so it is not counted again.
+	Shown []string
 }
+
+// about reports whether the outcome of the report is that of a candidate.
+func (r Report) about(id string) bool { return id != "" && (id == r.Used || id == r.Successor) }
 
 // StepOutcome is the outcome of one step.
 type StepOutcome struct {
@@ -45,9 +51,9 @@ func Apply(r Report, offered []Candidate) []Change {
 	for _, c := range offered {
 		change := Change{ID: c.ID, Stats: c.Stats.Clone()}
 		switch {
-		case c.ID != r.Used:
+		case !r.about(c.ID):
 			change.Stats.IdleIn(r.Context)
-		case r.Shown:
+		case slices.Contains(r.Shown, c.ID):
 		case outcome == schema.OutcomeSuccess || outcome == schema.OutcomeFailure:
 			change.Counted = outcome
 			change.Stats.ObserveIn(r.Context, outcome == schema.OutcomeSuccess, r.At)
@@ -64,7 +70,7 @@ func Apply(r Report, offered []Candidate) []Change {
 func (r Report) Of(id string) (evidence.Outcome, bool) {
 	outcome := r.Counted()
 	out := evidence.Outcome{Agent: r.Agent, Session: r.Session, Context: r.Context,
-		OK: outcome == schema.OutcomeSuccess, Idle: id != r.Used, At: r.At}
+		OK: outcome == schema.OutcomeSuccess, Idle: !r.about(id), At: r.At}
 	return out, out.Idle || out.OK || outcome == schema.OutcomeFailure
 }
 

@@ -57,6 +57,7 @@ type Delta struct {
 	// Agents has the agents that contributed evidence. If there is only one, only that agent gets the procedure.
 	Agents      []string
 	Evidence    []string // ids of episodes
+	Helped      []string // ids of all episodes in which the solution helped: it was advised by their ids before
 	Others      []string // ids of other episodes whose words the payload may repeat: as a failure mode or a fallback
 	Hash        string   // hash of the evidence
 	Sensitivity schema.Sensitivity
@@ -109,7 +110,7 @@ func delta(g *promote.Group, s promote.Candidate, known []Record, taken map[stri
 		Why: "a solution that is not known"}
 	out.covers(s.Attempts)
 	out.covers(s.Against)
-	out.Stats, out.Outcomes = stats(s), s.Outcomes()
+	out.Stats, out.Outcomes, out.Helped = stats(s), s.Outcomes(), s.Helped
 	out.Payload.Version = "1"
 	for _, k := range known {
 		if taken[k.ID] {

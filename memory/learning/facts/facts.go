@@ -10,6 +10,7 @@ import (
 	"github.com/mneme/mneme/memory/change"
 	"github.com/mneme/mneme/memory/frame"
 	"github.com/mneme/mneme/memory/learning/duplicates"
+	"github.com/mneme/mneme/memory/learning/evidence"
 	"github.com/mneme/mneme/memory/learning/promote"
 	"github.com/mneme/mneme/memory/learning/trace"
 	"github.com/mneme/mneme/memory/normalize"
@@ -35,6 +36,11 @@ type Observation struct {
 	Context map[string]string // of the session: project_kind, os and so on
 	At      time.Time
 	Stored  time.Time // when the session was stored
+}
+
+// Trusted reports whether the source of an observation is trusted enough for evidence.
+func (o Observation) Trusted() bool {
+	return o.Source.Trust >= evidence.Default().MinTrust // false for NaN
 }
 
 // Fact is a stored fact.
@@ -135,8 +141,12 @@ func (r Retired) before(o Observation) bool {
 	return !o.At.After(r.Until) || !o.Stored.IsZero() && !o.Stored.After(r.At)
 }
 
-// Add adds an observation. It reports whether the observation has a statement that can be compared.
+// Add adds an observation. It reports whether the observation has a statement that can be compared. An observation that
+// is not trusted does not count.
 func (l *Learner) Add(o Observation) bool {
+	if !o.Trusted() {
+		return false
+	}
 	s := l.at(o.Text, o.Who, nil, true)
 	if s == nil {
 		return false

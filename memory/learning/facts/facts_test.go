@@ -46,6 +46,23 @@ func TestRepeatedStatementBecomesFact(t *testing.T) {
 	require.Len(t, learn(nil, append(one, said(3, "eva", "The staging server is in Berlin", ""))...), 1)
 }
 
+// What a source with little trust repeats is no evidence: it neither makes a statement of someone else a fact, nor
+// helps it to replace a stored fact, nor reinforces one.
+func TestSourcesWithLittleTrustDoNotCount(t *testing.T) {
+	const berlin, oslo = "The staging server is in Berlin", "The staging server is in Oslo"
+	doubtful := func(n int, who, text string) facts.Observation {
+		o := said(n, who, text, "")
+		o.Source.Trust = 0.1
+		return o
+	}
+	require.Empty(t, learn(nil, said(1, "ana", berlin, ""), doubtful(2, "bot", berlin), doubtful(3, "bob", berlin)))
+	known := []facts.Fact{{ID: "f", Text: oslo, Confidence: 0.9, Trust: 0.9, Sources: 1}}
+	require.Empty(t, learn(known, said(1, "ana", berlin, ""), doubtful(2, "x", berlin), doubtful(3, "y", berlin),
+		doubtful(4, "z", berlin)))
+	require.Empty(t, learn(known, doubtful(2, "bot", oslo), doubtful(3, "bob", oslo)))
+	require.Len(t, learn(nil, said(1, "ana", berlin, ""), said(2, "bob", berlin, ""), doubtful(3, "x", berlin)), 1)
+}
+
 func TestKnownFactIsReinforced(t *testing.T) {
 	known := []facts.Fact{{ID: "f", Text: "I prefer Go", Who: "ana", Confidence: 0.8, Trust: 0.9, Sources: 1}}
 	got := learn(known, said(1, "ana", "I prefer Go.", ""), said(2, "ana", "I prefer Go", ""))

@@ -120,7 +120,7 @@ func delta(s promote.Candidate, known []Record, skills []Skill, taken map[string
 				out.count(k, s)
 			}
 			return out
-		case conditions.Equal(s.Conditions) && sameGraph(k.Payload, out.Payload):
+		case conditions.Equal(s.Conditions) && SameGraph(k.Payload, out.Payload):
 			inputs := out.Payload.InputsSchema
 			out.Action, out.Target, out.Payload, out.Why = Update, k.ID, k.Payload, "more evidence for the same plan"
 			out.count(k, s)
@@ -155,7 +155,8 @@ func (d *Delta) count(k Record, s promote.Candidate) {
 	d.Payload.Metrics = metrics(d.Track, s.Attempts)
 }
 
-func sameGraph(a, b schema.PlanGraphPayload) bool {
+// SameGraph reports whether two plans have the same nodes and edges.
+func SameGraph(a, b schema.PlanGraphPayload) bool {
 	encode := func(p schema.PlanGraphPayload) string {
 		raw, _ := json.Marshal([]any{p.Nodes, p.Edges}) // has only valid JSON: no error
 		var compact any

@@ -53,6 +53,7 @@ type Candidate struct {
 	Track      evidence.Track  // of both, in chronological order
 	Count      evidence.Count
 	Evidence   []string // ids of the episodes
+	Helped     []string // ids of all episodes in which the solution helped, also of those that do not count as evidence
 	Hash       string   // hash of the evidence and of the attempts that gave the conditions
 }
 
@@ -145,6 +146,11 @@ func judge(g *Group, own, others []trace.Attempt, p evidence.Policy) (Candidate,
 	}
 	for _, a := range compared {
 		ids = append(ids, a.ID)
+	}
+	for _, a := range own {
+		if !slices.Contains(out.Helped, a.Episode) {
+			out.Helped = append(out.Helped, a.Episode)
+		}
 	}
 	slices.Sort(out.Evidence)
 	out.Hash = evidence.HashOf(ids)
