@@ -219,7 +219,7 @@ func (m *Rules) Report(_ context.Context, req api.ReportRequest) error {
 		if !a.offered[c.ID] {
 			continue
 		}
-		if o, counts := report.Of(c.ID); counts {
+		if o, counts := report.Of(c); counts {
 			m.reported[c.ID] = append(m.reported[c.ID], o)
 		}
 		if r, ok := m.records[c.ID]; ok && !c.Tentative {

@@ -180,10 +180,11 @@ func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer, 
 	type row struct {
 		ID    string
 		Kept  string
+		Scope string
 		Stats evidence.Stats
 	}
 	learned, err := pg.CollectByName[row](ctx, tx, `
-		SELECT l.memory_id::text AS id, 'learned' AS kept, l.stats
+		SELECT l.memory_id::text AS id, 'learned' AS kept, m.scope, l.stats
 		FROM jsonb_to_recordset(@offered::jsonb) o(id uuid)
 		JOIN memories m ON m.id = o.id AND `+at.admits(f, "m", args)+`
 		JOIN learned l ON l.tenant = m.tenant AND l.memory_id = m.id
@@ -205,7 +206,7 @@ func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer, 
 	}
 	args = pg.Args{"offered": string(encoded)}
 	others, err := pg.CollectByName[row](ctx, tx, `
-		SELECT s.memory_id::text AS id, 'solution_outcomes' AS kept, s.stats
+		SELECT s.memory_id::text AS id, 'solution_outcomes' AS kept, m.scope, s.stats
 		FROM jsonb_to_recordset(@offered::jsonb) o(id uuid)
 		JOIN memories m ON m.id = o.id AND `+at.admits(f, "m", args)+`
 		JOIN solution_outcomes s ON s.tenant = m.tenant AND s.memory_id = m.id
@@ -216,7 +217,7 @@ func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer, 
 	}
 	args = pg.Args{"offered": string(encoded)}
 	episodes, err := pg.CollectByName[row](ctx, tx, `
-		SELECT m.id::text AS id, '' AS kept, o.stats
+		SELECT m.id::text AS id, '' AS kept, m.scope, o.stats
 		FROM jsonb_to_recordset(@offered::jsonb) o(id uuid, stats jsonb)
 		JOIN memories m ON m.id = o.id AND m.type = 'episodic' AND `+at.admits(f, "m", args)+`
 		ORDER BY m.id
@@ -229,7 +230,8 @@ func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer, 
 	for _, r := range slices.Concat(learned, others, episodes) {
 		if _, twice := kept[r.ID]; !twice {
 			kept[r.ID] = r.Kept
-			out = append(out, advice.Candidate{ID: r.ID, Stats: r.Stats})
+			out = append(out, advice.Candidate{ID: r.ID, Stats: r.Stats,
+				Foreign: f.Principal.User != "" && r.Scope != f.Principal.EffectiveScope()})
 		}
 	}
 	return out, kept, nil
@@ -263,7 +265,7 @@ const maxReports = 100
 func logReports(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, problem string, r advice.Report,
 	offered []advice.Candidate) error {
 	for _, c := range offered {
-		o, ok := r.Of(c.ID)
+		o, ok := r.Of(c)
 		if !ok {
 			continue
 		}

@@ -62,6 +62,7 @@ type Candidate struct {
 	OtherForm  bool               // tentative, and helped only in situations of another form
 	Partial    bool               // tentative, and the call always failed with another error afterwards
 	Evidence   []string           // ids of episodes
+	Foreign    bool               // does not belong to the user for whom an outcome is reported
 }
 
 // Step is one step of an option, with its arguments.

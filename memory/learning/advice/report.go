@@ -52,11 +52,11 @@ func Apply(r Report, offered []Candidate) []Change {
 		change := Change{ID: c.ID, Stats: c.Stats.Clone()}
 		switch {
 		case !r.about(c.ID):
-			change.Stats.IdleIn(r.Context)
+			change.Stats.IdleIn(r.contextFor(c))
 		case slices.Contains(r.Shown, c.ID):
 		case outcome == schema.OutcomeSuccess || outcome == schema.OutcomeFailure:
 			change.Counted = outcome
-			change.Stats.ObserveIn(r.Context, outcome == schema.OutcomeSuccess, r.At)
+			change.Stats.ObserveIn(r.contextFor(c), outcome == schema.OutcomeSuccess, r.At)
 		}
 		if c.ID == r.Used {
 			change.FailureMode = r.failureMode(c)
@@ -66,11 +66,23 @@ func Apply(r Report, offered []Candidate) []Change {
 	return out
 }
 
+// contextFor returns the context of the report as far as it may be kept with a candidate. What a user's context says is
+// not kept with a memory that others read: only values count that are known there.
+func (r Report) contextFor(c Candidate) map[string]string {
+	if c.Foreign {
+		return c.Stats.Known(r.Context)
+	}
+	return r.Context
+}
+
 // Of returns the outcome of a report for a candidate, and false if none is to be counted.
-func (r Report) Of(id string) (evidence.Outcome, bool) {
+func (r Report) Of(c Candidate) (evidence.Outcome, bool) {
 	outcome := r.Counted()
-	out := evidence.Outcome{Agent: r.Agent, Session: r.Session, Context: r.Context,
-		OK: outcome == schema.OutcomeSuccess, Idle: !r.about(id), At: r.At}
+	out := evidence.Outcome{Agent: r.Agent, Session: r.Session, Context: r.contextFor(c),
+		OK: outcome == schema.OutcomeSuccess, Idle: !r.about(c.ID), At: r.At}
+	if c.Foreign {
+		out.Session = ""
+	}
 	return out, out.Idle || out.OK || outcome == schema.OutcomeFailure
 }
 

@@ -78,6 +78,17 @@ func (s *Stats) ObserveIn(context map[string]string, ok bool, at time.Time) {
 	s.All.Observe(ok, at)
 }
 
+// Known returns the part of a context whose values have a track.
+func (s *Stats) Known(context map[string]string) map[string]string {
+	out := map[string]string{}
+	for key, value := range context {
+		if _, known := s.In[situation(key, value)]; known {
+			out[key] = value
+		}
+	}
+	return out
+}
+
 // doubt lowers the tracks of the other values of a key after one value has lost a share of its probability, because a
 // change there may also affect the other values.
 func (s *Stats) doubt(key, name string, lost float64) {
