@@ -29,6 +29,13 @@ func TestChangesBySentenceForm(t *testing.T) {
 		{"I'm training for a half marathon.", "I train for the full marathon now.", Sure, Updates},
 		{"I work at Acme.", "I work at Acme Corp.", Sure, Restates},
 		{"Our backend is written in Python.", "We rewrote the backend in Go.", Sure, Updates},
+		{"My sister Lena lives in Graz, near the lake.", "Lena moved to Linz in the end, for the job.", Sure, Updates},
+		{"The quota is 100 requests an hour.", "Ines raised the quota to 400/hour last night.", Sure, Updates},
+		{"Ben is the secretary of the chess club.", "At the summer meeting Ada Roth was elected secretary of the chess club.",
+			Sure, Updates},
+		{"Ben is the secretary of the chess club.", "Ada has been appointed as secretary of the chess club.", Sure, Updates},
+		{"Ben is the secretary of the chess club.", "Ada was elected president of the chess club.", Unrelated, ""},
+		{"Ben is the secretary of the chess club.", "Ben was elected in 2020.", Unrelated, ""},
 	} {
 		got, _ := Best(frame.Read(c.earlier, ""), frame.Read(c.later, ""))
 		if got.Certainty != c.certainty || got.Change != c.change {

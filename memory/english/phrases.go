@@ -45,6 +45,7 @@ insteadof: instead of | in place of | in lieu of | as opposed to | in preference
 ratherthan: rather than
 usedto: used to
 getusedto: get used to | be used to
+filler: in the end | until further notice | at the earliest | at the latest | for the time being | last night
 inthepast: in the past | back then | back in the day
 infavor: in favor of | in favour of
 oncall: on call | on-call | oncall | pager duty | pagerduty rotation | carry the pager | carry the phone

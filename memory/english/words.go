@@ -73,7 +73,7 @@ var (
 		tonight recently soon later then once really honestly apparently definitely certainly new old current previous
 		former next last latest own same other different kind sort lot bit thing way right good great big small full
 		everything anything nothing something much many more less better best long time now week month year day
-		permanently temporarily effective starting going forward onwards onward instead rather`)
+		permanently temporarily effective starting going forward onwards onward instead rather filler`)
 
 	Negations = Words("not never no neither nor hardly without none")
 

@@ -293,3 +293,43 @@ func withoutWhat(ts []english.Token) []english.Token {
 	}
 	return out
 }
+
+// elections has the verbs that give someone a role.
+var elections = english.Stems("elect appoint")
+
+// newHolder has the words that say who has a role now.
+var newHolder = english.Tokenize("is the new")
+
+// withoutElection turns "Ada was elected treasurer of the club" into "Ada is the new treasurer of the club".
+func withoutElection(ts []english.Token) []english.Token {
+	for k := 1; k+2 < len(ts); k++ {
+		if !elections[ts[k+1].Stem] || !english.IsBe(ts[k]) && ts[k].Stem != "get" || ts[k].End != 0 || ts[k+1].End != 0 {
+			continue
+		}
+		role, from := k+2, k
+		for role+1 < len(ts) && ts[role].Is("as", "the", "a", "our", "to", "be") {
+			role++
+		}
+		if from > 1 && ts[from-1].Stem == "have" {
+			from-- // "has been elected"
+		}
+		if !english.IsContent(ts[role]) || english.Prepositions[ts[role].Low] {
+			return ts
+		}
+		return slices.Concat(ts[nameAt(ts, from):from], newHolder, ts[role:])
+	}
+	return ts
+}
+
+// nameAt returns the start of the name that ends before a position, if a phrase with a preposition introduces it: of
+// Ada in "at the meeting Ada was elected". Otherwise it returns 0.
+func nameAt(ts []english.Token, end int) int {
+	from := end
+	for from > 0 && ts[from-1].Cap {
+		from--
+	}
+	if from == end || from == 0 || !english.Prepositions[ts[0].Low] {
+		return 0
+	}
+	return from
+}

@@ -49,7 +49,7 @@ func appendSentence(out []Frame, words []english.Token, speaker string) []Frame 
 	whole := &reader{ts: words}
 	whole.Speaker = SpeakerKey(speaker)
 	whole.leadIns()
-	whole.ts = withoutCleft(whole.ts)
+	whole.ts = withoutElection(withoutCleft(whole.ts))
 	for i, clause := range splitClauses(whole.ts) {
 		r := &reader{ts: clause, continues: i > 0}
 		r.Speaker = whole.Speaker

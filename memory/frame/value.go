@@ -202,6 +202,8 @@ func typedAt(ts []english.Token, i int) (Value, int) {
 			key, n = key+" "+w, 2
 		}
 		return Value{Kind: KindAmount, Key: amountKey(key)}, n
+	case counts && numberPattern.MatchString(withoutPeriod(low)) && withoutPeriod(low) != low: // "250/min"
+		return Value{Kind: KindNumber, Key: number(withoutPeriod(low))}, 1
 	case (counts || first == 'v') && versionPattern.MatchString(low):
 		return Value{Kind: KindVersion, Key: strings.TrimPrefix(low, "v")}, 1
 	}
