@@ -94,7 +94,7 @@ func substituted(a, b frame.Frame, m alignment) Relation {
 		out.Certainty, out.Why = Sure, WhyCue
 	case exact && category, exact && va.Kind == frame.KindName && vb.Kind == frame.KindName && len(attributes) > 0:
 		out.Certainty, out.Why = Doubt, WhyRestated
-	case exact && va.Kind == frame.KindTerm && vb.Kind == frame.KindTerm && va.Preposition == vb.Preposition &&
+	case exact && wordy(va) && wordy(vb) && va.Preposition == vb.Preposition &&
 		a.MainVerb != "be" && a.MainVerb == b.MainVerb && !conjoined(a) && !conjoined(b):
 		out.Certainty, out.Why = Doubt, WhyRestated // "he studies law", "he studies medicine"
 	case exact:
@@ -129,6 +129,9 @@ func substituted(a, b frame.Frame, m alignment) Relation {
 	}
 	return out
 }
+
+// wordy reports whether a value is a name or another word, not a date, an amount or the like.
+func wordy(v frame.Value) bool { return v.Kind == frame.KindName || v.Kind == frame.KindTerm }
 
 // forNow reports whether the earlier statement is of a habit, and the later one of what is going on: "she plays the
 // cello", "she is currently playing chess".

@@ -267,6 +267,22 @@ func (r *reader) personSubject(end int) bool {
 	return true
 }
 
+// isScheduled reports whether the statement says of a single word only when it is: "Yoga is on Tuesdays", "Yoga was moved
+// to 5 pm". The word is a thing, although it has the form of a name where it begins the sentence.
+func (r *reader) isScheduled() bool {
+	if len(r.Values) == 0 || r.Values[0].Kind != KindDate && r.Values[0].Kind != KindTime {
+		return false
+	}
+	between := r.Values[0].From - r.verb - 1 // at most a preposition
+	switch {
+	case between < 0 || between > 1 || between == 1 && !english.Prepositions[r.ts[r.verb+1].Low]:
+		return false
+	case english.IsBe(r.main()):
+		return r.verb == 1
+	}
+	return r.verb == 2 && (english.IsBe(r.ts[1]) || r.ts[1].Stem == "get")
+}
+
 func verbLike(t english.Token) bool { return english.LightVerbs[t.Stem] || english.Auxiliaries[t.Low] }
 
 // tail takes the words after the verb as the value, if no value was found by its form or name.

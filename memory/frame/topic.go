@@ -70,7 +70,7 @@ func (r *reader) findTopic() {
 		}
 	}
 	if actor > 0 && actor < len(r.ts) && !agent && r.verb < len(r.ts) {
-		r.BareName = r.personSubject(actor) && !r.isSelf(0, actor)
+		r.BareName = r.personSubject(actor) && !r.isSelf(0, actor) && !r.isScheduled()
 	}
 	r.findOwner(actor, agent)
 	r.implied(main)
