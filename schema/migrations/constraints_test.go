@@ -89,7 +89,7 @@ var freeText = strings.Fields(`
 	memories.world_version memories.agent_session_id memories.agent_interaction_id memories.claim_space memories.subject_key
 	memories.safe_summary memory_embeddings.model memory_provenance.ref memory_provenance.hash
 	memory_history.old_content memory_history.new_content memory_history.changed_by memory_history.reason
-	events.agent_id events.kind events.session events.stream events.id events.policy_group event_ids.id event_ids.stream event_streams.stream
+	events.agent_id events.kind events.session events.stream events.id events.policy_group event_ids.id event_ids.stream event_streams.stream event_streams.scope
 	sessions.workflow_id sessions.agent_id sessions.scope sessions.session sessions.stream
 	event_marks.stream event_marks.audience event_marks.mark event_vectors.event_id event_vectors.model
 	lexeme_stats.lexeme
