@@ -84,36 +84,37 @@ var enums = map[string]string{
 }
 
 var freeText = strings.Fields(`
-	memories.agent_id memories.project memories.scope memories.policy_group memories.content memories.normalized_content memories.language
-	memories.who memories.subject memories.predicate memories.conditions_hash memories.key_id memories.created_by memories.world_id
-	memories.world_version memories.agent_session_id memories.agent_interaction_id memories.claim_space memories.subject_key
+	memories.agent_id memories.project memories.scope memories.policy_group memories.content
+	memories.normalized_content memories.language memories.who memories.subject memories.predicate
+	memories.conditions_hash memories.key_id memories.created_by memories.world_id memories.world_version
+	memories.agent_session_id memories.agent_interaction_id memories.claim_space memories.subject_key
 	memories.safe_summary memory_embeddings.model memory_provenance.ref memory_provenance.hash
 	memory_history.old_content memory_history.new_content memory_history.changed_by memory_history.reason
-	events.agent_id events.kind events.session events.stream events.id events.policy_group event_ids.id event_ids.stream event_streams.stream event_streams.scope
-	sessions.workflow_id sessions.agent_id sessions.scope sessions.session sessions.stream
-	event_marks.stream event_marks.audience event_marks.mark event_vectors.event_id event_vectors.model
-	lexeme_stats.lexeme
-	ingest_batches.workflow_id ingest_batches.agent_id ingest_batches.project ingest_batches.scope ingest_batches.policy_group
-	memory_candidates.content memory_candidates.speaker memory_candidates.session
-	proposals.reason proposals.outcome proposals.embedding_model jobs.workflow_id jobs.last_error operations.id
-	retrievals.agent_id retrievals.project retrievals.scope
-	entities.canonical_name entities.name entity_relations.relationship
-	entity_claims.subject entity_claims.predicate entity_claims.object entity_claims.subject_key
-	memories.external_id memory_links.predicate memory_links.reason entity_relation_sources.relationship artifacts.media_type artifacts.agent_id
-	artifact_holders.agent_id artifact_holders.scope staged_requests.id tenant_secrets.name proposals.reviewed_by proposals.review_reason
-	forget_runs.workflow_id forget_runs.agent_id forget_runs.scope forget_runs.reason forget_runs.requested_by forget_runs.confirmed_by forget_items.outcome
+	events.agent_id events.kind events.session events.stream events.id events.policy_group event_ids.id
+	event_ids.stream event_streams.stream event_streams.scope sessions.workflow_id sessions.agent_id sessions.scope
+	sessions.session sessions.stream event_marks.stream event_marks.audience event_marks.mark event_vectors.event_id
+	event_vectors.model lexeme_stats.lexeme ingest_batches.workflow_id ingest_batches.agent_id
+	ingest_batches.project ingest_batches.scope ingest_batches.policy_group memory_candidates.content
+	memory_candidates.speaker memory_candidates.session proposals.reason proposals.outcome proposals.embedding_model
+	jobs.workflow_id jobs.last_error operations.id retrievals.agent_id retrievals.project retrievals.scope
+	entities.canonical_name entities.name entity_relations.relationship entity_claims.subject
+	entity_claims.predicate entity_claims.object entity_claims.subject_key memories.external_id
+	memory_links.predicate memory_links.reason entity_relation_sources.relationship artifacts.media_type
+	artifacts.agent_id artifact_holders.agent_id artifact_holders.scope staged_requests.id tenant_secrets.name
+	proposals.reviewed_by proposals.review_reason forget_runs.workflow_id forget_runs.agent_id forget_runs.scope
+	forget_runs.reason forget_runs.requested_by forget_runs.confirmed_by forget_items.outcome
 	index_generations.index_name index_generations.model index_outbox.last_error memory_hints.hint
-	retrieval_feedback.actor retention_policies.updated_by retention_policies.reason retention_policy_changes.domain retention_policy_changes.tier
-	retention_policy_changes.typology retention_policy_changes.changed_by retention_policy_changes.reason sweep_holds.answered_by sweep_holds.reason sweep_runs.id
-	advice.agent_id advice.project advice.scope advice.situation advice.problem
-	outcome_reports.used outcome_reports.problem outcome_reports.agent_id outcome_reports.session
-	outcome_reports.project outcome_reports.scope outcome_reports.scope_agent
-	topics.agent_id topics.project topics.scope topics.policy_group topics.acts_for topics.question topics.held
-	topic_answers.evidence_hash topic_answers.written_by topic_answers.fallback
-	topic_drafts.evidence_hash topic_drafts.written_by topic_drafts.fallback token_reservations.key token_reservations.purpose
-	learning_watermarks.agent_id learning_watermarks.project learning_watermarks.scope learning_watermarks.workflow
-	learning_watermarks.evidence_hash learning_groups.agent_id learning_groups.project learning_groups.scope learned.key
-	learned.evidence_hash`)
+	retrieval_feedback.actor retention_policies.updated_by retention_policies.reason retention_policy_changes.domain
+	retention_policy_changes.tier retention_policy_changes.typology retention_policy_changes.changed_by
+	retention_policy_changes.reason sweep_holds.answered_by sweep_holds.reason sweep_runs.id advice.agent_id
+	advice.project advice.scope advice.situation advice.problem outcome_reports.used outcome_reports.problem
+	outcome_reports.agent_id outcome_reports.session outcome_reports.project outcome_reports.scope
+	outcome_reports.scope_agent topics.agent_id topics.project topics.scope topics.policy_group topics.acts_for
+	topics.question topics.held topic_answers.evidence_hash topic_answers.written_by topic_answers.fallback
+	topic_drafts.evidence_hash topic_drafts.written_by topic_drafts.fallback token_reservations.key
+	token_reservations.purpose learning_watermarks.agent_id learning_watermarks.project learning_watermarks.scope
+	learning_watermarks.workflow learning_watermarks.evidence_hash learning_groups.agent_id learning_groups.project
+	learning_groups.scope learned.key learned.evidence_hash`)
 
 var quoted = regexp.MustCompile(`'([^']*)'::text`)
 

@@ -72,10 +72,10 @@ type AppendInput struct {
 }
 
 // Append appends events in the given order and returns the place of each. It raises the sensitivity of an event to
-// that of its payload (sensitive.Raised). If an event with the id exists, nothing is added and its place is
-// returned. Append returns a *schema.ValidationError and appends nothing for an invalid event, for a stream to which
-// the user must not append (views.AppendProblem), for an id of a different event, and for a reflection on evidence that does not exist, that its agent does not see or that was
-// erased.
+// that of its payload (sensitive.Raised). If an event with the id exists, nothing is added and its place is returned.
+// Append returns a *schema.ValidationError and appends nothing for an invalid event, for a stream to which the user
+// must not append (views.AppendProblem), for an id of a different event, and for a reflection on evidence that does
+// not exist, that its agent does not see or that was erased.
 func (s *Events) Append(ctx context.Context, in AppendInput) (out []ledger.Appended, err error) {
 	for try := 1; ; try++ {
 		err = commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) (err error) {

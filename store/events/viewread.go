@@ -42,10 +42,11 @@ type View struct {
 	Partial bool
 }
 
-// ForView leaves out the streams that the viewer must not read (views.Viewer.Reads). It reads only what a view needs, whatever the length of the streams: the latest events, the latest event on
-// each field of the world, the latest inputs of users, and the viewer's beliefs. Salience chooses from all events;
-// they are read kind by kind, latest turn first, until no older one can be salient enough (SalienceMemory.Ceiling).
-// Marks, which find the latest event on a field, are described with the table event_marks.
+// ForView leaves out the streams that the viewer must not read (views.Viewer.Reads). It reads only what a view needs,
+// whatever the length of the streams: the latest events, the latest event on each field of the world, the latest
+// inputs of users, and the viewer's beliefs. Salience chooses from all events; they are read kind by kind, latest turn
+// first, until no older one can be salient enough (SalienceMemory.Ceiling). Marks, which find the latest event on a
+// field, are described with the table event_marks.
 func (s *Events) ForView(ctx context.Context, in ViewInput) (View, error) {
 	in.Viewer.MaxSensitivity = cmp.Or(in.Viewer.MaxSensitivity, sensitive.DefaultLimit)
 	out := View{Viewer: in.Viewer, Turn: max(0, in.Turn)}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -74,32 +73,6 @@ func (s *Pipeline) Stage(ctx context.Context, in StageInput) (schema.IngestAck, 
 		return schema.IngestAck{}, fmt.Errorf("stage: %w", err)
 	}
 	return ack, nil
-}
-
-// sameContents returns the digest that is stored for contents. It returns a *schema.ValidationError if one of the keys
-// belongs to other contents.
-func sameContents(ctx context.Context, c *commit.Change, keys []string, contents string) ([]byte, error) {
-	if contents == "" {
-		return nil, nil
-	}
-	sum, err := digest(ctx, c, []byte(strconv.Quote(contents)))
-	if err != nil {
-		return nil, err
-	}
-	var other bool
-	err = c.Tx.QueryRow(ctx, `
-		SELECT EXISTS (
-			SELECT
-			FROM operations
-			WHERE tenant = @tenant AND id = ANY(@keys) AND digest <> @digest)`,
-		pg.Args{"tenant": c.Tenant, "keys": keys, "digest": sum}).Scan(&other)
-	switch {
-	case err != nil:
-		return nil, err
-	case other:
-		return nil, schema.OtherRequest("idempotency_key")
-	}
-	return sum, nil
 }
 
 // staging is the state of one Stage.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -199,4 +200,30 @@ func RunOnce[R any](ctx context.Context, s *pg.DB, op schema.OperationRef, kind 
 		return none, err
 	}
 	return result, nil
+}
+
+// sameContents returns the digest that is stored for contents. It returns a *schema.ValidationError if one of the keys
+// belongs to other contents.
+func sameContents(ctx context.Context, c *commit.Change, keys []string, contents string) ([]byte, error) {
+	if contents == "" {
+		return nil, nil
+	}
+	sum, err := digest(ctx, c, []byte(strconv.Quote(contents)))
+	if err != nil {
+		return nil, err
+	}
+	var other bool
+	err = c.Tx.QueryRow(ctx, `
+		SELECT EXISTS (
+			SELECT
+			FROM operations
+			WHERE tenant = @tenant AND id = ANY(@keys) AND digest <> @digest)`,
+		pg.Args{"tenant": c.Tenant, "keys": keys, "digest": sum}).Scan(&other)
+	switch {
+	case err != nil:
+		return nil, err
+	case other:
+		return nil, schema.OtherRequest("idempotency_key")
+	}
+	return sum, nil
 }
