@@ -31,8 +31,8 @@ func ContextValue(key, value string) string {
 	return number
 }
 
-// ComparedContext returns a context with its values in the form of ContextValue, in which learned conditions are stored.
-// It returns nil if no value differs.
+// ComparedContext returns a context with its values in the form of ContextValue, in which learned conditions are
+// stored. It returns nil if no value differs.
 func ComparedContext(context json.RawMessage) json.RawMessage {
 	var values map[string]json.RawMessage
 	if len(context) == 0 || json.Unmarshal(context, &values) != nil {

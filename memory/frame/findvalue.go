@@ -267,8 +267,8 @@ func (r *reader) personSubject(end int) bool {
 	return true
 }
 
-// isScheduled reports whether the statement says of a single word only when it is: "Yoga is on Tuesdays", "Yoga was moved
-// to 5 pm". The word is a thing, although it has the form of a name where it begins the sentence.
+// isScheduled reports whether the statement says of a single word only when it is: "Yoga is on Tuesdays", "Yoga was
+// moved to 5 pm". The word is a thing, although it has the form of a name where it begins the sentence.
 func (r *reader) isScheduled() bool {
 	if len(r.Values) == 0 || r.Values[0].Kind != KindDate && r.Values[0].Kind != KindTime {
 		return false

@@ -38,9 +38,9 @@ type Viewer struct {
 	GlobalKinds []string `json:"global_kinds"`
 }
 
-// Reads reports whether the viewer reads a stream of a scope: user/NAME for the stream of a user, empty for a stream of
-// no user. A viewer that acts for a user reads the streams of that user and those of no user, as schema.Principal.MayRead
-// does for memories.
+// Reads reports whether the viewer reads a stream of a scope: user/NAME for the stream of a user, empty for a stream
+// of no user. A viewer that acts for a user reads the streams of that user and those of no user, as
+// schema.Principal.MayRead does for memories.
 func (v Viewer) Reads(scope string) bool { return schema.Principal{User: v.User}.MayRead(scope) }
 
 // Problems of a stream that a user's event or session names.
@@ -66,8 +66,8 @@ func AppendProblem(user, stream, kind, scope string) string {
 	return ofNoUser
 }
 
-// SessionProblem returns why an agent that acts for a user, or for none, must not have a session on a stream of a scope,
-// or "". A session makes a memory of its owner out of all events of the stream.
+// SessionProblem returns why an agent that acts for a user, or for none, must not have a session on a stream of a
+// scope, or "". A session makes a memory of its owner out of all events of the stream.
 func SessionProblem(user, stream, scope string) string {
 	switch {
 	case user == "" && scope == "", user != "" && scope == schema.UserScope(user):

@@ -61,8 +61,9 @@ const (
 // Stream returns the name of a stream.
 func (k StreamKind) Stream(name string) string { return string(k) + "/" + name }
 
-// IngestStream returns the stream of the candidates that an agent ingests: conversation/AGENT. For a user a digest of the
-// user follows the agent, so that users have streams of their own and the name of the stream is not that of a person.
+// IngestStream returns the stream of the candidates that an agent ingests: conversation/AGENT. For a user a digest of
+// the user follows the agent, so that users have streams of their own and the name of the stream is not that of a
+// person.
 func IngestStream(agent, user string) string {
 	if user == "" {
 		return StreamConversation.Stream(agent)

@@ -73,10 +73,10 @@ type draftRow struct {
 	Memories []uuid.UUID
 }
 
-// WriteDraft writes the draft of a group in one transaction: the records, their outcomes, history, and the state of the
-// group. A delta is dropped if one of its episodes was forgotten since, its target has changed, or it adds a record to a
-// group in which another run has written one since; the group then waits for its next decision. Without a draft nothing
-// happens: it was already written, or deleted together with an episode.
+// WriteDraft writes the draft of a group in one transaction: the records, their outcomes, history, and the state of
+// the group. A delta is dropped if one of its episodes was forgotten since, its target has changed, or it adds a
+// record to a group in which another run has written one since; the group then waits for its next decision. Without a
+// draft nothing happens: it was already written, or deleted together with an episode.
 func (s *Learning) WriteDraft(ctx context.Context, in WriteInput) (Written, error) {
 	out, err := pg.RetryOnConflict(ctx, func() (out Written, err error) {
 		out.Refused = map[string]int{}
