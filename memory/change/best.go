@@ -19,18 +19,23 @@ func Best(earlier, later []frame.Frame) (best Relation, more bool) {
 			}
 		}
 	}
-	if best.Certainty < Likely && slices.ContainsFunc(earlier, func(f frame.Frame) bool {
-		return succeeded(f,
-			later)
-	}) {
-		best = Relation{Certainty: Sure, Change: Updates, Why: WhyNamed}
-	}
 	if best.Certainty < Likely {
-		for _, f := range earlier {
-			best = surest(best, contrasted(f, later))
-		}
+		best = surest(best, Together(earlier, later))
 	}
 	return best, len(earlier) > 1
+}
+
+// Together compares an earlier text with all statements of a later one: one of them tells what became of what the
+// earlier text gives, and another gives a new value.
+func Together(earlier, later []frame.Frame) Relation {
+	var best Relation
+	for _, f := range earlier {
+		if succeeded(f, later) {
+			return Relation{Certainty: Sure, Change: Updates, Why: WhyNamed}
+		}
+		best = surest(best, contrasted(f, later), rejected(f, later))
+	}
+	return best
 }
 
 // succeeded reports whether one of the later statements ends what the earlier one names, and another gives a new name

@@ -248,6 +248,8 @@ func named(a, b frame.Frame, m alignment) Relation {
 	switch {
 	case disposed && parted(a, b):
 		// it is gone
+	case onlyCategory(m) && len(m.restA) > 0 && english.Subset(b.Subject, m.restB) && len(b.Subject) > 0, ofPart(a, b):
+		out.Certainty = Doubt
 	case m.hearsay && b.Cue < frame.CueChange:
 		out.Certainty = Likely
 	case len(m.restA) == 1 && len(m.restB) == 1 && b.Cue < frame.CueChange && frame.Personal(a) && frame.Personal(b) &&
@@ -268,6 +270,26 @@ func named(a, b frame.Frame, m alignment) Relation {
 		out.Certainty = Likely
 	}
 	return out
+}
+
+// onlyCategory reports whether two statements share only the category of their values: "we use Jenkins for the backend",
+// "the frontend builds with Drone".
+func onlyCategory(m alignment) bool {
+	return len(m.shared) > 0 && !slices.ContainsFunc(m.shared, func(t string) bool {
+		return !strings.HasPrefix(t, "@") ||
+			t == english.SelfTerm || t == english.TeamTerm
+	})
+}
+
+// ofPart reports whether the later statement rejects only a part of what it names, for something of another category:
+// "it does not use Kubernetes secrets, it reads them from Vault".
+func ofPart(a, b frame.Frame) bool {
+	if b.Telling == nil || len(b.Values) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(b.Old, func(o frame.Value) bool {
+		return english.Subset(strings.Fields(o.Key), b.Telling.Parts) && o.Category != b.Values[0].Category
+	})
 }
 
 // parted reports whether the earlier statement says no more than that a person has or uses a thing, and the later one

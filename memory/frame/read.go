@@ -11,12 +11,23 @@ import (
 // skips questions: see memory/question.
 func Read(text, speaker string) []Frame {
 	var out []Frame
+	var told [][]english.Token
 	for _, s := range english.Sentences(text) {
 		if !endsAsking(s) {
-			out = appendSentence(out, english.Tokenize(s), speaker)
+			ts := english.Tokenize(s)
+			told = append(told, ts)
+			out = appendSentence(out, slices.Clone(ts), speaker)
 		}
 	}
-	return out
+	return withTelling(out, told)
+}
+
+func withTelling(frames []Frame, sentences [][]english.Token) []Frame {
+	told := tellingOf(sentences)
+	for i := range frames {
+		frames[i].Telling = told
+	}
+	return frames
 }
 
 // Sentence has the words of a sentence, with the values whose kind is clear from their form.
@@ -27,14 +38,16 @@ type Sentence struct {
 
 // ReadSentences is Read that also returns the words of all sentences, questions too. Words are split and stemmed once.
 func ReadSentences(text, speaker string) (frames []Frame, words []Sentence) {
+	var told [][]english.Token
 	for _, s := range english.Sentences(text) {
 		ts := english.Tokenize(s)
 		if !endsAsking(s) {
+			told = append(told, ts)
 			frames = appendSentence(frames, slices.Clone(ts), speaker)
 		}
 		words = append(words, Sentence{ts, TypedValues(ts)})
 	}
-	return frames, words
+	return withTelling(frames, told), words
 }
 
 // endsAsking reports whether a sentence ends with a question mark.

@@ -75,6 +75,8 @@ var (
 
 	currencies = english.Words("usd eur gbp chf dollars dollar euros euro pounds pound bucks k francs yen")
 
+	byteUnits = english.Words("kb mb gb tb kib mib gib tib")
+
 	timePattern    = regexp.MustCompile(`^(\d{1,2})(?::|h|\.)(\d{2})(am|pm)?$`)
 	hourPattern    = regexp.MustCompile(`^(\d{1,2})(am|pm)$`)
 	isoPattern     = regexp.MustCompile(`^(\d{4})-(\d{2})-(\d{2})$`)
@@ -85,7 +87,7 @@ var (
 	unitPattern   = regexp.MustCompile(
 		`^(\d[\d,.]*)-?(s|ms|min|mins|h|hr|hrs|d|days|day|weeks|week|months|month|minute|minutes|hour|hours|year|years)$`,
 	)
-	sizePattern    = regexp.MustCompile(`^(\d[\d,.]*)(gb|mb|tb|kb|gib|mib|kg|g|km|cm|mm|rps|qps|x)$`)
+	sizePattern    = regexp.MustCompile(`^(\d[\d,.]*)(gb|mb|tb|kb|gib|mib|kib|tib|kg|g|km|cm|mm|rps|qps|x)$`)
 	versionPattern = regexp.MustCompile(`^v?\d+(\.\d+|\.x)+[a-z0-9.-]*$|^v\d+$`)
 	contactPattern = regexp.MustCompile(
 		`^\S+@\S+\.\S+$|^https?://|^[\w.-]+\.(com|org|net|io|dev|ai|internal|local|corp|example)(/\S*)?$|` +
@@ -227,6 +229,8 @@ func typedAt(ts []english.Token, i int) (Value, int) {
 			return Value{Kind: KindPercent, Key: key + "%"}, n + 1
 		case currencies[w]:
 			return Value{Kind: KindAmount, Key: key}, n + 1
+		case byteUnits[w]:
+			return Value{Kind: KindNumber, Key: key + w}, n + 1 // as "50MB"
 		}
 		return Value{Kind: KindNumber, Key: key}, n
 	}

@@ -47,3 +47,13 @@ func TestNoValueIsExcludedByItsCharacters(t *testing.T) {
 	}
 	require.False(t, mayBegin("launch"))
 }
+
+func TestSizesWithAndWithoutSpaceAreTheSame(t *testing.T) {
+	t.Parallel()
+	for apart, joined := range map[string]string{"up to 50 MB": "up to 50MB", "a 16 gb disk": "a 16GB disk"} {
+		a, b := TypedValues(english.Tokenize(apart)), TypedValues(english.Tokenize(joined))
+		require.Len(t, a, 1, apart)
+		require.Len(t, b, 1, joined)
+		require.Equal(t, b[0].Key, a[0].Key, apart)
+	}
+}

@@ -145,6 +145,9 @@ func rule(earlier, later *Text) ruling {
 			}
 		}
 	}
+	if out.certainty < change.Likely {
+		out.certainty = max(out.certainty, change.Together(earlier.Frames, later.Frames).Certainty)
+	}
 	if out.apart {
 		out.certainty = min(out.certainty, change.Doubt)
 	}
