@@ -116,7 +116,8 @@ func newStage(t *testing.T, fake map[string]func(schema.Range) error, deduped ..
 	}).Maybe()
 	s.OnActivity(jobsOf.BuryJobs, mock.Anything, mock.Anything).Return(func(_ context.Context,
 		in activities.CloseRequest) (activities.MarkDeadResult, error) {
-		return activities.MarkDeadResult{Dead: in.Range.To - in.Range.From}, do("bury "+in.Phase+" "+in.Reason, in.Range)
+		return activities.MarkDeadResult{Dead: in.Range.To - in.Range.From},
+			do("mark dead "+in.Phase+" "+in.Reason, in.Range)
 	}).Maybe()
 	return s
 }
@@ -180,7 +181,7 @@ func TestFailedRangeIsMarkedDead(t *testing.T) {
 			if phase == "complete" {
 				name = api.PhaseDone
 			}
-			require.Contains(t, s.calls, "bury "+name+" no way 0-250")
+			require.Contains(t, s.calls, "mark dead "+name+" no way 0-250")
 			require.Contains(t, s.calls, "complete 250-300")
 		})
 	}
@@ -342,8 +343,8 @@ func TestCancelMarksOpenJobsDead(t *testing.T) {
 	_, err := s.run(t, 300)
 	var canceled *temporal.CanceledError
 	require.ErrorAs(t, err, &canceled)
-	require.Contains(t, s.calls, "bury decide the run was cancelled 0-250")
-	require.Contains(t, s.calls, "bury decide the run was cancelled 250-300")
+	require.Contains(t, s.calls, "mark dead decide the run was cancelled 0-250")
+	require.Contains(t, s.calls, "mark dead decide the run was cancelled 250-300")
 	require.NotContains(t, s.calls, "extract 250-300")
 }
 
@@ -400,7 +401,7 @@ func TestCancelWhileStagingMarksJobsDead(t *testing.T) {
 	_, err := s.run(t, 3)
 	var canceled *temporal.CanceledError
 	require.ErrorAs(t, err, &canceled)
-	require.Contains(t, s.calls, "bury extract the run was cancelled 0-3")
+	require.Contains(t, s.calls, "mark dead extract the run was cancelled 0-3")
 	require.NotContains(t, s.calls, "extract 0-3")
 }
 
@@ -417,6 +418,6 @@ func TestCancelWhileRevivingMarksTheJobDead(t *testing.T) {
 	s.ExecuteWorkflow(workflows.ResumeIngest, api.ResumeInput{Tenant: "t", JobID: uuid.NewString(), Actor: "a"})
 	var canceled *temporal.CanceledError
 	require.ErrorAs(t, s.GetWorkflowError(), &canceled)
-	require.Contains(t, s.calls, "bury extract the run was cancelled 4-5")
+	require.Contains(t, s.calls, "mark dead extract the run was cancelled 4-5")
 	require.NotContains(t, s.calls, "extract 4-5")
 }
