@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -12,13 +11,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
-	tlog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/activities/indexing"
 	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 	"github.com/mneme/mneme/workflows/flow"
@@ -57,10 +56,7 @@ func refused(what string) error {
 // newStage mocks the activities. A function in fake decides what its activity returns.
 func newStage(t *testing.T, fake map[string]func(schema.Range) error, deduped ...int) *stage {
 	t.Helper()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	s := &stage{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment()}
-	s.SetTestTimeout(20 * time.Second)
+	s := &stage{TestWorkflowEnvironment: harness.Environment()}
 	workflows.Register(s.TestWorkflowEnvironment, workflows.Dependencies{})
 	do := func(name string, r schema.Range) error {
 		s.note(name, r)
@@ -350,9 +346,7 @@ func TestCancelMarksOpenJobsDead(t *testing.T) {
 
 func TestSyncIndexDrainsUntilNothingIsLeft(t *testing.T) {
 	t.Parallel()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	env := suite.NewTestWorkflowEnvironment()
+	env := harness.Environment()
 	workflows.Register(env, workflows.Dependencies{})
 	pages := 0
 	env.OnActivity(indexingOf.DrainOutbox, mock.Anything, mock.Anything).Return(func(context.Context,
@@ -368,9 +362,7 @@ func TestSyncIndexDrainsUntilNothingIsLeft(t *testing.T) {
 
 func TestSyncIndexRefillsALostIndex(t *testing.T) {
 	t.Parallel()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	env := suite.NewTestWorkflowEnvironment()
+	env := harness.Environment()
 	workflows.Register(env, workflows.Dependencies{})
 	pages := 0
 	env.OnActivity(indexingOf.DrainOutbox, mock.Anything, mock.Anything).Return(func(context.Context,
