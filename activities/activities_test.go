@@ -315,9 +315,9 @@ func TestPermanentErrorsAreNotRetried(t *testing.T) {
 	require.ErrorAs(t, err, &app)
 	require.Equal(t, api.ErrTypeConflict, app.Type())
 
-	buried, err := jobs.BuryJobs(ctx, activities.CloseRequest{Range: r, Phase: "write", Reason: "gave up"})
+	closed, err := jobs.BuryJobs(ctx, activities.CloseRequest{Range: r, Phase: "write", Reason: "gave up"})
 	require.NoError(t, err)
-	require.Equal(t, 1, buried.Dead)
+	require.Equal(t, 1, closed.Dead)
 	back, err := jobs.ReviveJob(ctx, activities.ReviveRequest{Tenant: "t", JobID: list[0].ID, Actor: "ops"})
 	require.NoError(t, err)
 	require.Equal(t, r, back)

@@ -365,7 +365,7 @@ func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (api.Sweep
 	}
 	if in.Tenant == "" {
 		tenants = func(ctx context.Context, after string) ([]string, error) {
-			return a.Store.SweepTenants(ctx, after, tenantPage)
+			return a.Store.Tenants(ctx, after, tenantPage)
 		}
 	}
 	batch := func(ctx context.Context, tenant string, out *api.SweepResult, limit int) (bool, error) {

@@ -111,7 +111,8 @@ func (r *AdviseRequest) Validate() error {
 	if err := r.decoded.Err(); err != nil { // other checks would report consequential errors
 		return err
 	}
-	p := principalProblems(r.Principal, r.ReadPolicy)
+	var p check.Problems
+	schema.CheckReader(&p, r.Principal, r.ReadPolicy)
 	if strings.TrimSpace(r.Task) == "" && strings.TrimSpace(r.Error) == "" {
 		p.Add("task", "is required, or error")
 	}
@@ -193,7 +194,8 @@ func (r *ReportRequest) Validate() error {
 	if err := r.decoded.Err(); err != nil { // other checks would report consequential errors
 		return err
 	}
-	p := principalProblems(r.Principal, r.ReadPolicy)
+	var p check.Problems
+	schema.CheckReader(&p, r.Principal, r.ReadPolicy)
 	if _, err := uuid.Parse(r.AdviceID); err != nil {
 		p.Add("advice_id", "must be the id of advice")
 	}
@@ -218,18 +220,6 @@ func (r *ReportRequest) Validate() error {
 	check.Text(&p, "session", r.Session, schema.MaxNameLength)
 	keys(&p, "context", r.Context)
 	return p.Err()
-}
-
-// principalProblems returns the problems that a recall would report for the principal.
-func principalProblems(who schema.Principal, policy schema.ReadPolicy) check.Problems {
-	var p check.Problems
-	asked := schema.RecallRequest{Principal: who, ReadPolicy: policy, Query: "any"}
-	if err, ok := asked.Validate().(*schema.ValidationError); ok {
-		for _, f := range err.Fields {
-			p.Add(f.Field, "%s", f.Problem)
-		}
-	}
-	return p
 }
 
 func keys(p *check.Problems, field string, values map[string]string) {

@@ -15,12 +15,7 @@ import (
 
 // ingest measures batch ingestion through the whole pipeline and compares it with a plain insert of the rows it made.
 func (b *bench) ingest(ctx context.Context) error {
-	s, drop, err := b.newSite(ctx)
-	if err != nil {
-		return err
-	}
-	defer drop()
-	queue, stop, err := b.startWorker(s)
+	s, queue, stop, err := b.siteWithWorker(ctx)
 	if err != nil {
 		return err
 	}
@@ -151,12 +146,7 @@ func (b *bench) insertPlain(ctx context.Context, s site, name, columns string, r
 
 // remember measures single requests: until acknowledged, and until the pipeline is done.
 func (b *bench) remember(ctx context.Context) error {
-	s, drop, err := b.newSite(ctx)
-	if err != nil {
-		return err
-	}
-	defer drop()
-	queue, stop, err := b.startWorker(s)
+	_, queue, stop, err := b.siteWithWorker(ctx)
 	if err != nil {
 		return err
 	}

@@ -243,3 +243,17 @@ func (b *bench) startWorker(s site) (taskQueue string, stop func(), err error) {
 	}
 	return taskQueue, w.Stop, nil
 }
+
+// siteWithWorker creates a schema and runs the pipeline for it. stop stops the worker and removes the schema.
+func (b *bench) siteWithWorker(ctx context.Context) (s site, taskQueue string, stop func(), err error) {
+	s, drop, err := b.newSite(ctx)
+	if err != nil {
+		return s, "", nil, err
+	}
+	taskQueue, stopWorker, err := b.startWorker(s)
+	if err != nil {
+		drop()
+		return s, "", nil, err
+	}
+	return s, taskQueue, func() { stopWorker(); drop() }, nil
+}

@@ -21,12 +21,7 @@ import (
 // revise measures supersession: the transaction alone, the workflow around it, and with them a
 // bare transaction that writes the same rows and checks nothing.
 func (b *bench) revise(ctx context.Context) error {
-	s, drop, err := b.newSite(ctx)
-	if err != nil {
-		return err
-	}
-	defer drop()
-	queue, stop, err := b.startWorker(s)
+	s, queue, stop, err := b.siteWithWorker(ctx)
 	if err != nil {
 		return err
 	}

@@ -50,12 +50,7 @@ const sweptAtOnce = 1000
 // decay measures a sweep of a fixed number of due memories over growing numbers of stored ones. It compares it with one
 // UPDATE of all memories, which would be needed if every memory's salience were written.
 func (b *bench) decay(ctx context.Context) error {
-	s, drop, err := b.newSite(ctx)
-	if err != nil {
-		return err
-	}
-	defer drop()
-	queue, stop, err := b.startWorker(s)
+	s, queue, stop, err := b.siteWithWorker(ctx)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/search"
@@ -105,7 +104,10 @@ func (e *expansion) summary(ctx context.Context) []schema.RecallResult {
 	defer e.timed(stageSummary)()
 	ctx, cancel := context.WithTimeout(ctx, e.summaryTime)
 	defer cancel()
-	text, err := summarizeWithin(ctx, e.Reranking.Summarizer, e.req.Query, texts)
+	text, err := unlessDone(ctx, func() (string, error) {
+		text, _, err := e.Reranking.Summarizer.Summarize(ctx, e.req.Query, texts)
+		return text, err
+	})
 	if err != nil {
 		e.degrade(stageSummary, err)
 		return nil
@@ -115,23 +117,4 @@ func (e *expansion) summary(ctx context.Context) []schema.RecallResult {
 	}
 	row := made(string(schema.SupplementSummary)+":"+of[0], schema.TypeSemantic, text, latest)
 	return []schema.RecallResult{supplementary(row, schema.SupplementSummary, of, members...)}
-}
-
-// summarizeWithin calls the summarizer and returns when ctx is done, even if the summarizer ignores its context.
-func summarizeWithin(ctx context.Context, s inference.Summarizer, query string, texts []string) (string, error) {
-	type answer struct {
-		text string
-		err  error
-	}
-	answered := make(chan answer, 1)
-	go func() {
-		text, _, err := s.Summarize(ctx, query, texts)
-		answered <- answer{text, err}
-	}()
-	select {
-	case a := <-answered:
-		return a.text, a.err
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/layers"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
@@ -185,7 +184,10 @@ func (q *query) rerank(
 		return evidence, 0, nil
 	}
 	asked := q.now()
-	given, err := rerankWithin(ctx, q.Reranking.Reranker, q.req.Query, texts)
+	given, err := unlessDone(ctx, func() (map[int]float64, error) {
+		scores, _, err := q.Reranking.Reranker.Rerank(ctx, q.req.Query, texts)
+		return scores, err
+	})
 	left = deadline - q.now().Sub(asked)
 	if err != nil {
 		return nil, left, err
@@ -200,23 +202,24 @@ func (q *query) rerank(
 	return rank.Rerank(evidence, scores, q.Reranking.Blend), left, nil
 }
 
-// rerankWithin calls the reranker and returns when ctx is done, even if the reranker ignores its context. An answer
-// after that is dropped, so that the recall keeps its deadline.
-func rerankWithin(ctx context.Context, r inference.Reranker, query string, texts []string) (map[int]float64, error) {
+// unlessDone calls a model and returns when ctx is done, even if the model ignores its context. A later answer is
+// dropped, so that the recall keeps its deadline.
+func unlessDone[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	type answer struct {
-		scores map[int]float64
-		err    error
+		value T
+		err   error
 	}
 	answered := make(chan answer, 1)
 	go func() {
-		scores, _, err := r.Rerank(ctx, query, texts)
-		answered <- answer{scores, err}
+		value, err := call()
+		answered <- answer{value, err}
 	}()
 	select {
 	case a := <-answered:
-		return a.scores, a.err
+		return a.value, a.err
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		var none T
+		return none, ctx.Err()
 	}
 }
 
@@ -231,7 +234,7 @@ func (q *query) dampen(
 	if err != nil {
 		return nil, err
 	}
-	evidence = rank.DampenUnworded(evidence, func(id uuid.UUID) bool {
+	evidence = rank.DampenVectorOnly(evidence, func(id uuid.UUID) bool {
 		text, read := contents[id]
 		return !read || rank.SharesWord(q.req.Query, text)
 	})

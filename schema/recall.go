@@ -92,19 +92,24 @@ var traversals = []Traversal{TraversalFlat, TraversalPrimary}
 // Valid reports whether v is a known traversal.
 func (v Traversal) Valid() bool { return slices.Contains(traversals, v) }
 
+// CheckReader adds the problems of the principal and the read policy of a request that reads memories.
+func CheckReader(p *check.Problems, who Principal, policy ReadPolicy) {
+	who.validate(p, "principal.")
+	if policy != "" && !policy.Valid() {
+		p.Add("read_policy", "must be one of %s", check.Names(readPolicies))
+	}
+	if policy == ReadGroup && who.PolicyGroup == "" {
+		p.Add("principal.policy_group", "is required when read_policy is group")
+	}
+}
+
 // Validate returns a *ValidationError that lists every invalid field.
 func (r *RecallRequest) Validate() error {
 	if err := r.decoded.Err(); err != nil { // other checks would report consequential errors
 		return err
 	}
 	var p check.Problems
-	r.Principal.validate(&p, "principal.")
-	if r.ReadPolicy != "" && !r.ReadPolicy.Valid() {
-		p.Add("read_policy", "must be one of %s", check.Names(readPolicies))
-	}
-	if r.ReadPolicy == ReadGroup && r.Principal.PolicyGroup == "" {
-		p.Add("principal.policy_group", "is required when read_policy is group")
-	}
+	CheckReader(&p, r.Principal, r.ReadPolicy)
 	check.Text(&p, "query", r.Query, MaxQueryBytes)
 	if isBlank(r.Query) { // any memory would be as good an answer as another
 		p.Add("query", "is empty")

@@ -189,13 +189,7 @@ func (r *GetRequest) Validate() error {
 		return err
 	}
 	var p check.Problems
-	r.Principal.validate(&p, "principal.")
-	if r.ReadPolicy != "" && !r.ReadPolicy.Valid() {
-		p.Add("read_policy", "must be one of %s", check.Names(readPolicies))
-	}
-	if r.ReadPolicy == ReadGroup && r.Principal.PolicyGroup == "" {
-		p.Add("principal.policy_group", "is required when read_policy is group")
-	}
+	CheckReader(&p, r.Principal, r.ReadPolicy)
 	switch n := len(r.IDs); {
 	case n == 0:
 		p.Add("ids", "is empty")

@@ -253,10 +253,10 @@ func TestTenantMetricsByWindow(t *testing.T) {
 	whole, err := w.SystemMetrics(ctx)
 	require.NoError(t, err)
 	require.Equal(t, map[string]admin.HeldSweeps{"decay": {Tenants: 2, Since: w.now.Add(-2 * time.Hour)}}, whole.Holds)
-	names, err := w.MetricsTenants(ctx, "", 1)
+	names, err := w.Tenants(ctx, "", 1)
 	require.NoError(t, err)
 	require.Equal(t, []string{"other"}, names)
-	names, err = w.MetricsTenants(ctx, "other", 10)
+	names, err = w.Tenants(ctx, "other", 10)
 	require.NoError(t, err)
 	require.Equal(t, []string{"t"}, names)
 

@@ -363,7 +363,7 @@ func TestPurgeAffectsOneTenant(t *testing.T) {
 	require.ErrorContains(t, err, "append-only")
 	_, err = w.owner.Exec(ctx, `SELECT set_config('mneme.tenant', 'u', false)`)
 	require.NoError(t, err)
-	tenants, err := w.SweepTenants(ctx, "", 10)
+	tenants, err := w.Tenants(ctx, "", 10)
 	require.NoError(t, err)
 	require.True(t, slices.Equal([]string{"t", "u"}, tenants))
 }
@@ -384,7 +384,7 @@ func TestSweepsVisitTenantsWithoutMemories(t *testing.T) {
 		want  []string
 	}{{"", 10, []string{"asked", "t", "worked"}}, {"", 2, []string{"asked", "t"}}, {"asked", 1, []string{"t"}},
 		{"t", 10, []string{"worked"}}, {"worked", 10, nil}, {"", 0, nil}} {
-		tenants, err := w.SweepTenants(ctx, c.after, c.limit)
+		tenants, err := w.Tenants(ctx, c.after, c.limit)
 		require.NoError(t, err)
 		require.ElementsMatch(t, c.want, tenants, "%d after %q", c.limit, c.after)
 		require.True(t, slices.IsSorted(tenants))

@@ -2,7 +2,6 @@ package workflows_test
 
 import (
 	"context"
-	"log/slog"
 	"testing"
 
 	"github.com/google/uuid"
@@ -10,9 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/interceptor"
-	tlog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/mneme/mneme/activities/learning"
@@ -197,9 +194,7 @@ func TestEvidenceErasedWhileLearning(t *testing.T) {
 func TestExtractBranches(t *testing.T) {
 	t.Parallel()
 	var of *learning.Learning
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	env := suite.NewTestWorkflowEnvironment()
+	env := harness.Environment()
 	workflows.Register(env, workflows.Dependencies{})
 	env.OnActivity(of.IndexEvidence, mock.Anything, mock.Anything).Return(learning.IndexResult{Read: 5, Attempts: 4},
 		nil)
@@ -225,9 +220,7 @@ func TestExtractBranches(t *testing.T) {
 // After a failed part the later parts still run, and the run reports the failure.
 func TestConsolidateContinuesAfterAFailedPart(t *testing.T) {
 	t.Parallel()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	env := suite.NewTestWorkflowEnvironment()
+	env := harness.Environment()
 	workflows.Register(env, workflows.Dependencies{})
 	env.OnWorkflow(api.WorkflowExtractCompetence, mock.Anything, mock.Anything).Return(api.LearnResult{},
 		temporal.NewNonRetryableApplicationError("no", "no", nil))

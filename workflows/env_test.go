@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -12,13 +11,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
-	tlog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/activities/indexing"
 	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 	"github.com/mneme/mneme/workflows/flow"
@@ -57,10 +56,7 @@ func refused(what string) error {
 // newStage mocks the activities. A function in fake decides what its activity returns.
 func newStage(t *testing.T, fake map[string]func(schema.Range) error, deduped ...int) *stage {
 	t.Helper()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	s := &stage{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment()}
-	s.SetTestTimeout(20 * time.Second)
+	s := &stage{TestWorkflowEnvironment: harness.Environment()}
 	workflows.Register(s.TestWorkflowEnvironment, workflows.Dependencies{})
 	do := func(name string, r schema.Range) error {
 		s.note(name, r)
@@ -116,7 +112,8 @@ func newStage(t *testing.T, fake map[string]func(schema.Range) error, deduped ..
 	}).Maybe()
 	s.OnActivity(jobsOf.BuryJobs, mock.Anything, mock.Anything).Return(func(_ context.Context,
 		in activities.CloseRequest) (activities.MarkDeadResult, error) {
-		return activities.MarkDeadResult{Dead: in.Range.To - in.Range.From}, do("bury "+in.Phase+" "+in.Reason, in.Range)
+		return activities.MarkDeadResult{Dead: in.Range.To - in.Range.From},
+			do("mark dead "+in.Phase+" "+in.Reason, in.Range)
 	}).Maybe()
 	return s
 }
@@ -180,7 +177,7 @@ func TestFailedRangeIsMarkedDead(t *testing.T) {
 			if phase == "complete" {
 				name = api.PhaseDone
 			}
-			require.Contains(t, s.calls, "bury "+name+" no way 0-250")
+			require.Contains(t, s.calls, "mark dead "+name+" no way 0-250")
 			require.Contains(t, s.calls, "complete 250-300")
 		})
 	}
@@ -342,16 +339,14 @@ func TestCancelMarksOpenJobsDead(t *testing.T) {
 	_, err := s.run(t, 300)
 	var canceled *temporal.CanceledError
 	require.ErrorAs(t, err, &canceled)
-	require.Contains(t, s.calls, "bury decide the run was cancelled 0-250")
-	require.Contains(t, s.calls, "bury decide the run was cancelled 250-300")
+	require.Contains(t, s.calls, "mark dead decide the run was cancelled 0-250")
+	require.Contains(t, s.calls, "mark dead decide the run was cancelled 250-300")
 	require.NotContains(t, s.calls, "extract 250-300")
 }
 
 func TestSyncIndexDrainsUntilNothingIsLeft(t *testing.T) {
 	t.Parallel()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	env := suite.NewTestWorkflowEnvironment()
+	env := harness.Environment()
 	workflows.Register(env, workflows.Dependencies{})
 	pages := 0
 	env.OnActivity(indexingOf.DrainOutbox, mock.Anything, mock.Anything).Return(func(context.Context,
@@ -367,9 +362,7 @@ func TestSyncIndexDrainsUntilNothingIsLeft(t *testing.T) {
 
 func TestSyncIndexRefillsALostIndex(t *testing.T) {
 	t.Parallel()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	env := suite.NewTestWorkflowEnvironment()
+	env := harness.Environment()
 	workflows.Register(env, workflows.Dependencies{})
 	pages := 0
 	env.OnActivity(indexingOf.DrainOutbox, mock.Anything, mock.Anything).Return(func(context.Context,
@@ -400,7 +393,7 @@ func TestCancelWhileStagingMarksJobsDead(t *testing.T) {
 	_, err := s.run(t, 3)
 	var canceled *temporal.CanceledError
 	require.ErrorAs(t, err, &canceled)
-	require.Contains(t, s.calls, "bury extract the run was cancelled 0-3")
+	require.Contains(t, s.calls, "mark dead extract the run was cancelled 0-3")
 	require.NotContains(t, s.calls, "extract 0-3")
 }
 
@@ -417,6 +410,6 @@ func TestCancelWhileRevivingMarksTheJobDead(t *testing.T) {
 	s.ExecuteWorkflow(workflows.ResumeIngest, api.ResumeInput{Tenant: "t", JobID: uuid.NewString(), Actor: "a"})
 	var canceled *temporal.CanceledError
 	require.ErrorAs(t, s.GetWorkflowError(), &canceled)
-	require.Contains(t, s.calls, "bury extract the run was cancelled 4-5")
+	require.Contains(t, s.calls, "mark dead extract the run was cancelled 4-5")
 	require.NotContains(t, s.calls, "extract 4-5")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,7 +18,6 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/interceptor"
-	tlog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
@@ -334,10 +332,7 @@ type forgetEnv struct {
 
 func newForgetEnv(t *testing.T, total int) *forgetEnv {
 	t.Helper()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	s := &forgetEnv{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment()}
-	s.SetTestTimeout(30 * time.Second)
+	s := &forgetEnv{TestWorkflowEnvironment: harness.Environment()}
 	workflows.Register(s.TestWorkflowEnvironment, workflows.Dependencies{})
 	s.receipt = schema.ForgetReceipt{State: schema.ForgetPreviewed, RunID: uuid.NewString(), Mode: schema.ForgetSoft,
 		Total: total, Remaining: total}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
-	tlog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
@@ -220,9 +218,7 @@ func TestAutomaticConsolidationSurvivesKills(t *testing.T) {
 // quietEnv is an environment in which the checks of a scope return the given results.
 func quietEnv(t *testing.T, results ...learning.DueResult) *testsuite.TestWorkflowEnvironment {
 	var of *learning.Learning
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	env := suite.NewTestWorkflowEnvironment()
+	env := harness.Environment()
 	workflows.Register(env, workflows.Dependencies{})
 	next := 0
 	env.OnActivity(of.EvidenceDue, mock.Anything, mock.Anything).Return(func(context.Context,

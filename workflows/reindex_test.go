@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -14,12 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
-	tlog "go.temporal.io/sdk/log"
-	"go.temporal.io/sdk/testsuite"
 
 	"github.com/mneme/mneme/activities/indexing"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/store/vectorindex"
 	"github.com/mneme/mneme/workflows"
 )
@@ -81,9 +79,7 @@ func TestReindexCancelledDuringTheSwitch(t *testing.T) {
 // A failed switch leaves the index on the generation that Postgres names, and keeps the new generation.
 func TestAFailedSwitchGoesBack(t *testing.T) {
 	t.Parallel()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	env := suite.NewTestWorkflowEnvironment()
+	env := harness.Environment()
 	workflows.Register(env, workflows.Dependencies{})
 	generation := api.GenerationRef{ID: "8f14e45f-ceea-467f-a8d5-3e3f1b5a2f6c", Model: "m", Dimensions: 2}
 	env.OnActivity(indexingOf.BeginReindex, mock.Anything,
@@ -104,9 +100,7 @@ func TestAFailedSwitchGoesBack(t *testing.T) {
 // A verification that waits for pending changes is continued where it stopped.
 func TestAVerificationThatWaitsIsContinued(t *testing.T) {
 	t.Parallel()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	env := suite.NewTestWorkflowEnvironment()
+	env := harness.Environment()
 	workflows.Register(env, workflows.Dependencies{})
 	generation := api.GenerationRef{ID: "8f14e45f-ceea-467f-a8d5-3e3f1b5a2f6c", Model: "m", Dimensions: 2}
 	env.OnActivity(indexingOf.BeginReindex, mock.Anything,

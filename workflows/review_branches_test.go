@@ -3,7 +3,6 @@ package workflows_test
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -11,12 +10,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
-	tlog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/workflows"
@@ -35,11 +34,8 @@ type desk struct {
 
 func newDesk(t *testing.T, open int) *desk {
 	t.Helper()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	d := &desk{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(),
+	d := &desk{TestWorkflowEnvironment: harness.Environment(),
 		state: pipeline.ReviewState{Agent: "a", Project: "p", Open: open}}
-	d.SetTestTimeout(20 * time.Second)
 	workflows.Register(d.TestWorkflowEnvironment, workflows.Dependencies{})
 	d.OnActivity(reviewingOf.OpenReview, mock.Anything, mock.Anything).Return(func(_ context.Context,
 		in activities.OpenRequest) (pipeline.ReviewState, error) {
@@ -217,9 +213,7 @@ func TestReviewContinuesAsNew(t *testing.T) {
 
 func TestReviewSurvivesAnOutage(t *testing.T) {
 	t.Parallel()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	env := suite.NewTestWorkflowEnvironment()
+	env := harness.Environment()
 	workflows.Register(env, workflows.Dependencies{})
 	calls := 0
 	env.OnActivity(reviewingOf.OpenReview, mock.Anything, mock.Anything).Return(func(context.Context,

@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -40,8 +41,7 @@ func TestWorkflowsRefuseUnknownFields(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			var suite testsuite.WorkflowTestSuite
-			env := suite.NewTestWorkflowEnvironment()
+			env := harness.Environment()
 			workflows.Register(&registering{env: env}, workflows.Dependencies{})
 			env.ExecuteWorkflow(name, map[string]any{"shadw": true})
 			var failed *temporal.ApplicationError

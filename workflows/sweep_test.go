@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
-	tlog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
@@ -248,8 +246,7 @@ func newPurgeable(t *testing.T) *purgeable {
 		`UPDATE memories SET deleted_at = now(); UPDATE corpus_stats SET docs = 0`)
 	require.NoError(t, err)
 	x.sweeping = activities.Sweeping{Store: h.Store, Now: func() time.Time { return x.at }}
-	var suite testsuite.WorkflowTestSuite
-	x.env = suite.NewTestActivityEnvironment()
+	x.env = (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
 	x.env.RegisterActivity(&x.sweeping)
 	return x
 }
@@ -402,9 +399,7 @@ func TestSweepWithAClockAhead(t *testing.T) {
 // time.
 func TestSweepContinuesAsNew(t *testing.T) {
 	t.Parallel()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	env := suite.NewTestWorkflowEnvironment()
+	env := harness.Environment()
 	workflows.Register(env, workflows.Dependencies{})
 	began := env.Now()
 	part := api.SweepResult{Tenants: 1, Batches: 400, Counts: map[string]int{"pruned": 200_000}, Held: []string{"x"},
@@ -428,7 +423,7 @@ func TestSweepContinuesAsNew(t *testing.T) {
 	require.NotNil(t, in.At)
 
 	// A permanent failure fails the run.
-	env = suite.NewTestWorkflowEnvironment()
+	env = harness.Environment()
 	workflows.Register(env, workflows.Dependencies{})
 	env.OnActivity(sweepingOf.SweepDecay, mock.Anything, mock.Anything).Return(api.SweepResult{},
 		temporal.NewNonRetryableApplicationError("broken", api.ErrTypeInvalidRequest, nil))

@@ -2,7 +2,6 @@ package workflows_test
 
 import (
 	"context"
-	"log/slog"
 	"testing"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/converter"
-	tlog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
@@ -60,9 +58,7 @@ func TestRefreshTopicBranches(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var suite testsuite.WorkflowTestSuite
-			suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-			env := suite.NewTestWorkflowEnvironment()
+			env := harness.Environment()
 			workflows.Register(env, workflows.Dependencies{})
 			env.OnActivity(of.CheckTopic, mock.Anything, mock.Anything).Return(due, nil)
 			env.OnActivity(of.DraftTopic, mock.Anything, mock.Anything).Return(func(_ context.Context,
@@ -91,9 +87,7 @@ func TestRefreshTopicBranches(t *testing.T) {
 
 // sweepStage is an environment in which every scan finds fifty due topics, and each is answered.
 func sweepStage() *testsuite.TestWorkflowEnvironment {
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	env := suite.NewTestWorkflowEnvironment()
+	env := harness.Environment()
 	workflows.Register(env, workflows.Dependencies{})
 	var of *activity.Topics
 	env.OnActivity(of.ScanTopics, mock.Anything, mock.Anything).Return(func(_ context.Context,
@@ -134,9 +128,7 @@ func TestTopicRunsThatContinueIgnoreUnknownFields(t *testing.T) {
 		} {
 			t.Run(workflowName+", "+name, func(t *testing.T) {
 				t.Parallel()
-				var suite testsuite.WorkflowTestSuite
-				suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-				env := suite.NewTestWorkflowEnvironment()
+				env := harness.Environment()
 				workflows.Register(env, workflows.Dependencies{})
 				test.prepare(env)
 				var misread []schema.FieldError

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"net/url"
 	"slices"
@@ -17,7 +16,6 @@ import (
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
-	tlog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
@@ -27,6 +25,7 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
@@ -102,9 +101,7 @@ func newYear(t *testing.T, seed uint64) *year {
 	q.Set("timezone", zone.String())
 	u.RawQuery = q.Encode()
 
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	y := &year{t: t, env: suite.NewTestWorkflowEnvironment(), store: testkit.OpenStore(t, u.String()),
+	y := &year{t: t, env: harness.Environment(), store: testkit.OpenStore(t, u.String()),
 		db: testkit.Owner(t, u.String()), p: testkit.Principal(),
 		model: newYearModel(), chance: rand.New(rand.NewPCG(seed, seed)), did: map[string]int{}}
 	y.start = time.Date(2026, 1, 5, 5, 17, 31, 123_457_000, time.UTC)

@@ -144,7 +144,7 @@ func (a *Learning) nextTenant(ctx context.Context, only, after string) (string, 
 		}
 		return only, nil
 	}
-	tenants, err := a.Store.SweepTenants(ctx, after, 1)
+	tenants, err := a.Store.Tenants(ctx, after, 1)
 	if err != nil || len(tenants) == 0 {
 		return "", err
 	}

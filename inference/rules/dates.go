@@ -76,109 +76,121 @@ func relativeDate(ws []word, at time.Time) (int, string) {
 		}
 		return ""
 	}
-	day := func(n int) string { return at.AddDate(0, 0, n).Format(time.DateOnly) }
-	monday := func(weeks int) string {
-		back := (int(at.Weekday()) + 6) % 7
-		return "week of " + day(7*weeks-back)
-	}
-	month := func(n int) string {
-		return time.Date(at.Year(), at.Month()+time.Month(n), 1, 0, 0, 0, 0, time.UTC).Format("2006-01")
-	}
-	year := func(n int) string { return strconv.Itoa(at.Year() + n) }
-
+	said := saidAt{at}
 	switch low(0) {
 	case "yesterday":
-		return 1, day(-1)
+		return 1, said.day(-1)
 	case "today", "tonight":
-		return 1, day(0)
+		return 1, said.day(0)
 	case "tomorrow":
-		return 1, day(1)
+		return 1, said.day(1)
 	case "the":
-		if low(1) == "day" && low(2) == "before" && low(3) == "yesterday" {
-			return 4, day(-2)
+		switch {
+		case low(1) == "day" && low(2) == "before" && low(3) == "yesterday":
+			return 4, said.day(-2)
+		case low(1) == "day" && low(2) == "after" && low(3) == "tomorrow":
+			return 4, said.day(2)
 		}
-		if low(1) == "day" && low(2) == "after" && low(3) == "tomorrow" {
-			return 4, day(2)
-		}
-		return 0, ""
 	case "earlier":
 		if low(1) == "today" {
-			return 2, day(0)
+			return 2, said.day(0)
 		}
-		return 0, ""
 	case "last", "this", "next":
 		step := map[string]int{"last": -1, "this": 0, "next": 1}[low(0)]
-		unit := low(1)
-		switch unit {
-		case "night":
-			if step == -1 {
-				return 2, day(-1)
-			}
-		case "morning", "afternoon", "evening":
-			if step == 0 {
-				return 2, day(0)
-			}
-		case "week":
-			return 2, monday(step)
-		case "month":
-			return 2, month(step)
-		case "year":
-			return 2, year(step)
-		case "weekend":
-			wd := at.Weekday()
-			if wd == time.Saturday || wd == time.Sunday {
-				return 0, ""
-			}
-			if step == 1 {
-				return 0, "" // this coming one, or the one after
-			}
-			return 2, "weekend of " + day(int(time.Saturday-wd)+7*step)
+		if date := said.period(step, low(1)); date != "" {
+			return 2, date
 		}
-		wd, ok := english.Weekday(unit)
-		if !ok {
-			return 0, ""
-		}
-		today, want := (int(at.Weekday())+6)%7, (int(wd)+6)%7 // from Monday
-		switch {
-		case step == -1 && want >= today: // nearest and last calendar week's agree
-			return 2, day(want - today - 7)
-		case step == 1 && want <= today:
-			return 2, day(want - today + 7)
-		case step == 0 && want >= today:
-			return 2, day(want - today)
-		}
-		return 0, ""
 	case "in":
-		if n, ok := count(low(1)); ok {
-			switch low(2) {
-			case "days", "day":
-				if n > 1 || low(1) != "a" { // "in a day" is how long it takes
-					if low(3) == "" || ws[2].post != "" {
-						return 3, day(n)
-					}
-				}
-			}
+		n, counted := count(low(1))
+		vague := n == 1 && low(1) == "a" // "in a day" is how long it takes
+		if counted && !vague && (low(2) == "day" || low(2) == "days") && (low(3) == "" || ws[2].post != "") {
+			return 3, said.day(n)
 		}
-		return 0, ""
-	}
-	n, ok := count(low(0))
-	if !ok || low(2) != "ago" {
-		return 0, ""
-	}
-	switch low(1) {
-	case "day", "days":
-		return 3, day(-n)
-	case "week", "weeks":
-		return 3, monday(-n)
-	case "month", "months":
-		return 3, month(-n)
-	case "year", "years":
-		if n < at.Year() {
-			return 3, year(-n)
+	default:
+		if n, counted := count(low(0)); counted && low(2) == "ago" {
+			if date := said.ago(n, low(1)); date != "" {
+				return 3, date
+			}
 		}
 	}
 	return 0, ""
 }
+
+// saidAt is the time at which a text was said. Its methods return dates relative to it.
+type saidAt struct{ time.Time }
+
+func (at saidAt) day(n int) string { return at.AddDate(0, 0, n).Format(time.DateOnly) }
+
+func (at saidAt) week(n int) string { return "week of " + at.day(7*n-fromMonday(at.Weekday())) }
+
+func (at saidAt) month(n int) string {
+	return time.Date(at.Year(), at.Month()+time.Month(n), 1, 0, 0, 0, 0, time.UTC).Format("2006-01")
+}
+
+func (at saidAt) year(n int) string { return strconv.Itoa(at.Year() + n) }
+
+// period returns the date of the last (-1), this (0) or the next (1) period of a unit. It returns "" if that is unknown
+// or ambiguous.
+func (at saidAt) period(step int, unit string) string {
+	switch unit {
+	case "night":
+		if step == -1 {
+			return at.day(-1)
+		}
+		return ""
+	case "morning", "afternoon", "evening":
+		if step == 0 {
+			return at.day(0)
+		}
+		return ""
+	case "week":
+		return at.week(step)
+	case "month":
+		return at.month(step)
+	case "year":
+		return at.year(step)
+	case "weekend":
+		wd := at.Weekday()
+		if wd == time.Saturday || wd == time.Sunday || step == 1 { // this coming one, or the one after
+			return ""
+		}
+		return "weekend of " + at.day(int(time.Saturday-wd)+7*step)
+	}
+	wd, ok := english.Weekday(unit)
+	if !ok {
+		return ""
+	}
+	today, want := fromMonday(at.Weekday()), fromMonday(wd)
+	switch {
+	case step == -1 && want >= today: // the nearest one is also that of the last calendar week
+		return at.day(want - today - 7)
+	case step == 1 && want <= today:
+		return at.day(want - today + 7)
+	case step == 0 && want >= today:
+		return at.day(want - today)
+	}
+	return ""
+}
+
+// ago returns the date n units ago, or "" for an unknown unit.
+func (at saidAt) ago(n int, unit string) string {
+	switch unit {
+	case "day", "days":
+		return at.day(-n)
+	case "week", "weeks":
+		return at.week(-n)
+	case "month", "months":
+		return at.month(-n)
+	case "year", "years":
+		if n < at.Year() {
+			return at.year(-n)
+		}
+	}
+	return ""
+}
+
+// fromMonday returns the number of days between Monday and a weekday.
+func fromMonday(wd time.Weekday) int { return (int(wd) + 6) % 7 }
 
 func count(low string) (int, bool) {
 	if low == "a" || low == "an" {

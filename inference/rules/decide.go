@@ -136,10 +136,10 @@ var changeConfidence = map[memory.Change]float64{memory.ChangeSupersede: 0.9, me
 
 // token is a word as the Decider compares it.
 type token struct {
-	exact string // singular, lower case
-	stem  string
-	mark  bool // negation, antonym, or a word that says that something ended
-	clse  bool // a clause ends after it, or it begins one
+	exact    string // singular, lower case
+	stem     string
+	mark     bool // negation, antonym, or a word that says that something ended
+	boundary bool // a clause ends after it, or it begins one
 }
 
 // view is a content as the Decider compares it.
@@ -188,85 +188,91 @@ func viewOf(content string, claim memory.Claim) view {
 		}
 	}
 	v.tokens = make([]token, 0, len(ws)+2)
-	add := func(w word, low string, mark bool) {
-		t := token{mark: mark, clse: w.ends() || boundaries.has(low) || low == "and" || low == "or"}
-		if low != w.low || len(w.core) != 1 || !capital(w.core) || len(v.tokens) == 0 {
-			if ignorable.has(low) && !mark {
-				if t.clse && len(v.tokens) > 0 {
-					v.tokens[len(v.tokens)-1].clse = true
-				}
-				return
-			}
-			t.exact = singular(low)
-			t.stem = english.Snowball(low)
-			if r, ok := irregular[low]; ok {
-				t.exact, t.stem = r, r
-			}
-		} else {
-			t.exact, t.stem = w.core, w.core // the A of "feature A" is not an article
-		}
-		v.tokens = append(v.tokens, t)
-	}
-	for i, w := range ws {
-		low := w.low
-		if low == "" || strings.Trim(low, "-–—") == "" {
-			continue
-		}
-		next := ""
-		if i+1 < len(ws) {
-			next = ws[i+1].low
-		}
-		switch {
-		case strings.HasSuffix(low, "n't"):
-			base := strings.TrimSuffix(low, "n't")
-			switch base {
-			case "ca":
-				base = "can"
-			case "wo":
-				base = "will"
-			}
-			add(word{}, base, false)
-			add(w, "not", true)
-		case low == "cannot":
-			add(word{}, "can", false)
-			add(w, "not", true)
-		case low == "no" && next == "longer":
-			v.ended = len(v.tokens)
-			add(w, low, true)
-		case low == "longer" && i > 0 && ws[i-1].low == "no":
-			add(w, low, true)
-		case (low == "stopped" || low == "stop" || low == "stops" || low == "quit") && strings.HasSuffix(next, "ing"):
-			v.ended = len(v.tokens)
-			add(w, low, true)
-		case low == "used" && next == "to" && i > 0 && !copulas.has(ws[i-1].low) && ws[i-1].low != "get" &&
-			ws[i-1].low != "got":
-			v.ended, v.past = len(v.tokens), true
-			add(w, low, true)
-		case low == "to" && i > 0 && ws[i-1].low == "used" && v.past && v.ended == len(v.tokens)-1:
-			add(w, low, true)
-		case low == "anymore" || low == "any" && next == "more":
-			if v.ended < 0 && len(v.tokens) > 0 && hasNegation(v.tokens) {
-				v.ended = lastNegation(v.tokens)
-			}
-			add(w, low, true)
-		case low == "more" && i > 0 && ws[i-1].low == "any":
-			add(w, low, true)
-		case endings.has(low) && i > 0 && (copulas.has(ws[i-1].low) || i > 1 && ws[i-1].low == "now"):
-			if v.ended < 0 {
-				v.ended, v.after = len(v.tokens), true
-			}
-			add(w, low, true)
-		default:
-			rest, possessive := stripPossessive(low)
-			if possessive {
-				add(word{}, rest, false)
-				add(w, "'s", false)
-				continue
-			}
-			add(w, low, negations.has(low) || opposites.has(low))
-		}
+	for i := range ws {
+		v.read(ws, i)
 	}
 	return v
+}
+
+// read adds the tokens of the word at i, and notes if it says that something ended.
+func (v *view) read(ws []word, i int) {
+	w, low := ws[i], ws[i].low
+	previous, next := "", ""
+	if i > 0 {
+		previous = ws[i-1].low
+	}
+	if i+1 < len(ws) {
+		next = ws[i+1].low
+	}
+	switch {
+	case low == "" || strings.Trim(low, "-–—") == "":
+	case strings.HasSuffix(low, "n't"):
+		base := strings.TrimSuffix(low, "n't")
+		switch base {
+		case "ca":
+			base = "can"
+		case "wo":
+			base = "will"
+		}
+		v.add(word{}, base, false)
+		v.add(w, "not", true)
+	case low == "cannot":
+		v.add(word{}, "can", false)
+		v.add(w, "not", true)
+	case low == "no" && next == "longer":
+		v.ended = len(v.tokens)
+		v.add(w, low, true)
+	case low == "longer" && previous == "no":
+		v.add(w, low, true)
+	case (low == "stopped" || low == "stop" || low == "stops" || low == "quit") && strings.HasSuffix(next, "ing"):
+		v.ended = len(v.tokens)
+		v.add(w, low, true)
+	case low == "used" && next == "to" && i > 0 && !copulas.has(previous) && previous != "get" && previous != "got":
+		v.ended, v.past = len(v.tokens), true
+		v.add(w, low, true)
+	case low == "to" && previous == "used" && v.past && v.ended == len(v.tokens)-1:
+		v.add(w, low, true)
+	case low == "anymore" || low == "any" && next == "more":
+		if v.ended < 0 && len(v.tokens) > 0 && hasNegation(v.tokens) {
+			v.ended = lastNegation(v.tokens)
+		}
+		v.add(w, low, true)
+	case low == "more" && previous == "any":
+		v.add(w, low, true)
+	case endings.has(low) && i > 0 && (copulas.has(previous) || i > 1 && previous == "now"):
+		if v.ended < 0 {
+			v.ended, v.after = len(v.tokens), true
+		}
+		v.add(w, low, true)
+	default:
+		if rest, possessive := stripPossessive(low); possessive {
+			v.add(word{}, rest, false)
+			v.add(w, "'s", false)
+			return
+		}
+		v.add(w, low, negations.has(low) || opposites.has(low))
+	}
+}
+
+// add adds the token of a word. low is the word in lower case, or a part of it. Ignorable words add nothing, but they
+// may end a clause.
+func (v *view) add(w word, low string, mark bool) {
+	t := token{mark: mark, boundary: w.ends() || boundaries.has(low) || low == "and" || low == "or"}
+	switch {
+	case low == w.low && len(w.core) == 1 && capital(w.core) && len(v.tokens) > 0:
+		t.exact, t.stem = w.core, w.core // the A of "feature A" is not an article
+	case ignorable.has(low) && !mark:
+		if t.boundary && len(v.tokens) > 0 {
+			v.tokens[len(v.tokens)-1].boundary = true
+		}
+		return
+	default:
+		t.exact, t.stem = singular(low), english.Snowball(low)
+		if r, ok := irregular[low]; ok {
+			t.exact, t.stem = r, r
+		}
+	}
+	v.tokens = append(v.tokens, t)
 }
 
 func hasNegation(ts []token) bool { return lastNegation(ts) >= 0 }
@@ -389,7 +395,7 @@ func (v view) endsWhat(o view) (ends, more bool) {
 		return false, false
 	}
 	for i := from; i < to; i++ {
-		if v.tokens[i].clse {
+		if v.tokens[i].boundary {
 			return false, false
 		}
 	}

@@ -79,7 +79,7 @@ func extract(src inference.Source) memory.Extraction {
 	var out []found
 	switch src.Kind {
 	case schema.SourceToolOutput:
-		out = fromTool(src, content)
+		out = fromTool(content)
 	case schema.SourceMemory:
 		out = fromMemory(src, content, truncated)
 	default:
@@ -129,7 +129,7 @@ func fromMemory(src inference.Source, content string, truncated bool) []found {
 }
 
 // fromTool reads tool output.
-func fromTool(src inference.Source, content string) []found {
+func fromTool(content string) []found {
 	var out []found
 	for _, line := range toolLines(content) {
 		ws := splitWords(line.text)

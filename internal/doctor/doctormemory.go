@@ -183,7 +183,7 @@ func (d *Doctor) eachTenant(
 	const page = 100
 	after := ""
 	for {
-		tenants, err := d.Store.SweepTenants(ctx, after, page)
+		tenants, err := d.Store.Tenants(ctx, after, page)
 		if err != nil {
 			return checked, false, err
 		}

@@ -224,7 +224,7 @@ func (c *collector) list() bool {
 	var names []string
 	for after, more := "", true; more; {
 		ok := c.reads("the tenants", func(ctx context.Context) error {
-			page, err := c.store.MetricsTenants(ctx, after, tenantsPage)
+			page, err := c.store.Tenants(ctx, after, tenantsPage)
 			names = append(names, page...)
 			if more = len(page) == tenantsPage; more {
 				after = page[len(page)-1]

@@ -99,15 +99,6 @@ func (t *table) find(word string) (int32, bool) {
 	return 0, false
 }
 
-// Similarity returns the similarity in meaning of two words in lower case: 1 for the same word, about 0 for unrelated
-// words, and 0 if one is unknown. One in a hundred random pairs of words has more than 0.3.
-func Similarity(a, b string) float64 {
-	if a == b {
-		return 1
-	}
-	return PlaceOf(a).Similarity(PlaceOf(b))
-}
-
 // Place is the index of a word in the lexicon. It avoids repeated lookups of a word that is compared with many others.
 type Place int32
 
@@ -122,7 +113,8 @@ func PlaceOf(word string) Place {
 // Places returns the number of places, which are numbered from 0.
 func Places() int { return len(words().lengths) }
 
-// Similarity returns the similarity of the words at two places, or 0 if one is unknown.
+// Similarity returns the similarity in meaning of the words at two places: 1 for the same word, about 0 for unrelated
+// words, and 0 if one is unknown. One in a hundred random pairs of words has more than 0.3.
 func (p Place) Similarity(o Place) float64 {
 	if p < 0 || o < 0 {
 		return 0

@@ -71,75 +71,22 @@ func (c Clearance) Meta() *schema.TrustMeta {
 // token and the context grant them.
 func (r TrustRules) Clear(req schema.RecallRequest, key []byte, now time.Time) Clearance {
 	var c Clearance
-	said := schema.TrustContext{}
-	if req.Trust != nil {
-		said = *req.Trust
-	}
-	note := func(problem schema.TrustProblem, when bool) {
-		if when && !slices.Contains(c.Problems, problem) {
-			c.Problems = append(c.Problems, problem)
-		}
-	}
-	// An environment without a signature can only lower the limit.
-	environments := []string{said.Environment}
-	if len(key) > 0 {
-		environments = append(environments, "")
-	}
-	switch {
-	case len(key) == 0:
-		note(schema.TrustTokenUnchecked, said.Token != "")
-	case said.Token == "":
-		note(
-			schema.TrustUnproven,
-			said.Authenticated || len(said.Scopes) > 0 ||
-				sensitive.Rank(said.MaxSensitivity) > sensitive.Rank(UnprovenLimit),
-		)
-		said.Authenticated, said.Scopes = false, nil
-	default:
-		signed, err := OpenTrust(key, said.Token, req.Principal, now)
-		if err != nil {
-			note(trustProblem(err), true)
-			said.Authenticated, said.Scopes = false, nil
-			break
-		}
-		// The claims of the request can only narrow those of the token. Claims that the request omits come from the
-		// token.
-		scopes := signed.Scopes
-		if len(said.Scopes) > 0 {
-			scopes = slices.DeleteFunc(
-				slices.Clone(said.Scopes),
-				func(s string) bool { return !slices.Contains(signed.Scopes, s) },
-			)
-			note(schema.TrustScopes, len(scopes) < len(said.Scopes))
-		}
-		environments[1] = signed.Environment
-		environments[0] = cmp.Or(said.Environment, signed.Environment)
-		said.Authenticated, said.Scopes, said.MaxSensitivity = signed.Authenticated, scopes, said.MaxSensitivity.Lower(
-			signed.MaxSensitivity,
-		)
-	}
+	claims, environments := c.proven(req, key, now)
 	if req.Principal.User != "" {
-		own := ownScopes(said.Scopes, req.Principal)
-		note(schema.TrustScopes, len(own) < len(said.Scopes))
-		said.Scopes = own
+		own := ownScopes(claims.Scopes, req.Principal)
+		c.note(schema.TrustScopes, len(own) < len(claims.Scopes))
+		claims.Scopes = own
 	}
-	c.Authenticated, c.Scopes = said.Authenticated, trustScopes(said.Scopes, req.Principal.EffectiveScope())
+	c.Authenticated, c.Scopes = claims.Authenticated, trustScopes(claims.Scopes, req.Principal.EffectiveScope())
 
-	wanted := cmp.Or(req.MaxSensitivity, said.MaxSensitivity, sensitive.DefaultLimit)
-	lower := func(to schema.Sensitivity, why schema.TrustProblem) {
-		lowered := wanted.Lower(to)
-		note(why, lowered != wanted)
-		wanted = lowered
-	}
-	lower(said.MaxSensitivity, schema.TrustCeiling)
+	c.Limit = cmp.Or(req.MaxSensitivity, claims.MaxSensitivity, sensitive.DefaultLimit)
+	c.lower(claims.MaxSensitivity, schema.TrustCeiling)
 	for _, name := range environments {
-		lower(r.environment(name), schema.TrustEnvironment)
+		c.lower(r.environment(name), schema.TrustEnvironment)
 	}
 	if !c.Authenticated {
-		lower(UnprovenLimit, schema.TrustUnauthenticated)
+		c.lower(UnprovenLimit, schema.TrustUnauthenticated)
 	}
-	c.Limit = wanted
-
 	for _, level := range c.Limit.Above() {
 		if level == schema.SensitivityHyper && !c.Authenticated {
 			continue // not even its existence
@@ -152,6 +99,59 @@ func (r TrustRules) Clear(req schema.RecallRequest, key []byte, now time.Time) C
 		}
 	}
 	return c
+}
+
+// proven returns the claims of the request's trust context as far as they count, and the environments whose limits
+// apply: one that the request names and, with a key, one that the token names.
+func (c *Clearance) proven(req schema.RecallRequest, key []byte, now time.Time) (schema.TrustContext, []string) {
+	var claims schema.TrustContext
+	if req.Trust != nil {
+		claims = *req.Trust
+	}
+	// An environment without a signature can only lower the limit.
+	environments := []string{claims.Environment}
+	if len(key) == 0 {
+		c.note(schema.TrustTokenUnchecked, claims.Token != "")
+		return claims, environments
+	}
+	environments = append(environments, "")
+	if claims.Token == "" {
+		c.note(schema.TrustUnproven, claims.Authenticated || len(claims.Scopes) > 0 ||
+			sensitive.Rank(claims.MaxSensitivity) > sensitive.Rank(UnprovenLimit))
+		claims.Authenticated, claims.Scopes = false, nil
+		return claims, environments
+	}
+	signed, err := OpenTrust(key, claims.Token, req.Principal, now)
+	if err != nil {
+		c.note(trustProblem(err), true)
+		claims.Authenticated, claims.Scopes = false, nil
+		return claims, environments
+	}
+	// The claims of the request can only narrow those of the token. Claims that the request omits come from the token.
+	scopes := signed.Scopes
+	if len(claims.Scopes) > 0 {
+		scopes = slices.DeleteFunc(slices.Clone(claims.Scopes),
+			func(s string) bool { return !slices.Contains(signed.Scopes, s) })
+		c.note(schema.TrustScopes, len(scopes) < len(claims.Scopes))
+	}
+	environments[0], environments[1] = cmp.Or(claims.Environment, signed.Environment), signed.Environment
+	claims.Authenticated, claims.Scopes = signed.Authenticated, scopes
+	claims.MaxSensitivity = claims.MaxSensitivity.Lower(signed.MaxSensitivity)
+	return claims, environments
+}
+
+// note adds a problem once, if it applies.
+func (c *Clearance) note(problem schema.TrustProblem, applies bool) {
+	if applies && !slices.Contains(c.Problems, problem) {
+		c.Problems = append(c.Problems, problem)
+	}
+}
+
+// lower lowers the limit, and notes why if that changes it.
+func (c *Clearance) lower(to schema.Sensitivity, why schema.TrustProblem) {
+	lowered := c.Limit.Lower(to)
+	c.note(why, lowered != c.Limit)
+	c.Limit = lowered
 }
 
 // environment returns the policy's limit in an environment, or "" for none.

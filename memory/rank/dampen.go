@@ -11,35 +11,34 @@ import (
 )
 
 // StageDampen is the stage that lowers noisy candidates and raises binding or dated ones (document 002
-// Phase 4): DampenUnworded, DampenHubs, BoostDecisions and BoostDated, in this order.
+// Phase 4): DampenVectorOnly, DampenHubs, BoostDecisions and BoostDated, in this order.
 const StageDampen = "dampen"
 
 // Factors of dampening (notes on recall constants).
 const (
-	dampenUnworded = 0.5 // factor for a semantic hit without word overlap
-	dampenAbove    = 0.3 // only scores above this are dampened, and not below it
-	dampenHub      = 0.7
-	boostDecision  = 1.2
-	boostDated     = 1.1
+	dampenVectorOnly = 0.5 // factor for what only vectors found and no word supports
+	dampenAbove      = 0.3 // only scores above this are dampened, and not below it
+	dampenHub        = 0.7
+	boostDecision    = 1.2
+	boostDated       = 1.1
 
-	// HubPercentile is the percentile of degrees from which an entity is a hub.
-	HubPercentile = 0.9
+	hubPercentile = 0.9 // of degrees, from which an entity is a hub
 )
 
-// Unworded reports whether evidence seems to be only a semantic hit: its score is above 0.3, vectors found it, and no
-// channel that compares words did.
-func Unworded(e Evidence) bool {
+// vectorOnly reports whether only vectors found a memory, and no channel that compares words. Its score must be above
+// 0.3.
+func vectorOnly(e Evidence) bool {
 	return e.Score > dampenAbove && e.Channels[ChannelVector] > 0 && e.Terms == 0 &&
 		e.Channels[ChannelText] == 0 && e.Channels[ChannelHints] == 0 && e.Channels[ChannelClaims] == 0
 }
 
-// DampenUnworded halves, but not below 0.3, the score of semantic hits that share no word with the query. overlaps
-// reports whether a memory's content shares a word; it is called for Unworded evidence only.
-func DampenUnworded(evidence []Evidence, overlaps func(uuid.UUID) bool) []Evidence {
+// DampenVectorOnly halves, but not below 0.3, the score of memories that only vectors found and that share no word with
+// the query. overlaps reports whether a memory's content shares a word. It is called only for what only vectors found.
+func DampenVectorOnly(evidence []Evidence, overlaps func(uuid.UUID) bool) []Evidence {
 	out := slices.Clone(evidence)
 	for i := range out {
-		if e := &out[i]; Unworded(*e) && !overlaps(e.ID) {
-			e.Set(StageDampen, max(dampenAbove, dampenUnworded*e.Score), "no word in common")
+		if e := &out[i]; vectorOnly(*e) && !overlaps(e.ID) {
+			e.Set(StageDampen, max(dampenAbove, dampenVectorOnly*e.Score), "no word in common")
 		}
 	}
 	Rank(out)
@@ -76,7 +75,7 @@ func HubDegree(degrees []int64) int64 {
 		return 0
 	}
 	sorted := slices.Sorted(slices.Values(degrees))
-	hub, median := sorted[int(HubPercentile*float64(len(sorted)-1))], sorted[len(sorted)/2]
+	hub, median := sorted[int(hubPercentile*float64(len(sorted)-1))], sorted[len(sorted)/2]
 	if hub <= 2*median {
 		return 0
 	}

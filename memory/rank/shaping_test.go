@@ -83,7 +83,7 @@ func TestShapingKeepsItsBounds(t *testing.T) {
 				number(99): 1}, 0.3)
 		},
 		"dampen": func(e []evidence, _ map[uuid.UUID]string) []evidence {
-			return rank.DampenUnworded(e, func(id uuid.UUID) bool { return id[15]%2 == 0 })
+			return rank.DampenVectorOnly(e, func(id uuid.UUID) bool { return id[15]%2 == 0 })
 		},
 		"hubs": func(e []evidence, _ map[uuid.UUID]string) []evidence {
 			return rank.DampenHubs(e, map[uuid.UUID]int64{number(0): 9, number(1): 10, number(2): 50}, 10)
@@ -260,9 +260,9 @@ func TestDampening(t *testing.T) {
 		"with a hint":        {judged(1, 0.8, vector, func(e *evidence) { e.Channels["hints"] = 0.1 }), 0.8},
 		"not found by space": {judged(1, 0.8), 0.8},
 	} {
-		require.InDelta(t, c.want, rank.DampenUnworded([]evidence{c.e}, none)[0].Score, 1e-12, name)
+		require.InDelta(t, c.want, rank.DampenVectorOnly([]evidence{c.e}, none)[0].Score, 1e-12, name)
 	}
-	require.InDelta(t, 0.8, rank.DampenUnworded([]evidence{judged(1, 0.8, vector)}, func(uuid.UUID) bool {
+	require.InDelta(t, 0.8, rank.DampenVectorOnly([]evidence{judged(1, 0.8, vector)}, func(uuid.UUID) bool {
 		return true
 	})[0].Score, 1e-12)
 

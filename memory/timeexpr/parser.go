@@ -121,6 +121,9 @@ func windowFrom(start time.Time, years, months, days int, kind WindowKind) TimeW
 	return TimeWindow{start, moved(start, years, months, days), kind}
 }
 
+// mondayOf returns the Monday of the week of a day.
+func mondayOf(day time.Time) time.Time { return day.AddDate(0, 0, -(int(day.Weekday())+6)%7) }
+
 // simple reads one time at i.
 func (p *timeParser) simple(i int) (TimeWindow, int) {
 	for _, read := range []func(int) (TimeWindow, int){p.numeric, p.relative, p.counted, p.dated, p.named} {
@@ -204,7 +207,7 @@ func (p *timeParser) relative(i int) (TimeWindow, int) {
 
 // stepped reads the unit after "last", "this" and "next".
 func (p *timeParser) stepped(i, step int) (TimeWindow, int) {
-	monday := p.today.AddDate(0, 0, -(int(p.today.Weekday())+6)%7)
+	monday := mondayOf(p.today)
 	unit := p.word(i + 1)
 	if before := p.word(i + 2); step < 0 && (before == "of" || before == "in") && english.Month(p.word(i+3)) > 0 {
 		return TimeWindow{}, 0 // the last week of May
@@ -316,8 +319,7 @@ func (p *timeParser) counted(i int) (TimeWindow, int) {
 	start := back(count)
 	switch unit {
 	case "week":
-		monday := start.AddDate(0, 0, -(int(start.Weekday())+6)%7)
-		return windowFrom(monday, 0, 0, 7, WindowWeek), n + 1
+		return windowFrom(mondayOf(start), 0, 0, 7, WindowWeek), n + 1
 	case "month":
 		return windowFrom(start, 0, 1, 0, WindowMonth), n + 1
 	case "year":

@@ -130,7 +130,7 @@ func (p *timeParser) around(i int) (TimeWindow, int) {
 	if n == 0 || w.Kind != WindowDay {
 		return TimeWindow{}, 0
 	}
-	monday := w.Start.AddDate(0, 0, -(int(w.Start.Weekday())+6)%7)
+	monday := mondayOf(w.Start)
 	if unit == "weekend" {
 		return windowFrom(monday.AddDate(0, 0, 5), 0, 0, 2, WindowWeekend), n + 2
 	}

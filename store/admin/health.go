@@ -49,7 +49,6 @@ const migrationVersion = `SELECT coalesce(max(version_id), 0) FROM goose_db_vers
 type OpenJob struct {
 	ID         uuid.UUID
 	WorkflowID string
-	Since      time.Time // when it was created or revived
 }
 
 // OpenJobs lists the tenant's unfinished jobs that have waited since before a time, oldest first.
@@ -58,7 +57,7 @@ func (s *Admin) OpenJobs(ctx context.Context, tenant string, before time.Time, l
 	var out []OpenJob
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
 		out, err = pg.CollectByName[OpenJob](ctx, tx, `
-			SELECT id, workflow_id, coalesce(revived_at, created_at) AS since
+			SELECT id, workflow_id
 			FROM jobs
 			WHERE tenant = @tenant AND `+pg.JobIsOpen+`
 				AND coalesce(revived_at, created_at) < @before

@@ -100,19 +100,6 @@ func (s *Admin) SystemMetrics(ctx context.Context) (SystemMetrics, error) {
 	return out, nil
 }
 
-// MetricsTenants lists at most `most` tenants after the given one, by name.
-func (s *Admin) MetricsTenants(ctx context.Context, after string, most int) ([]string, error) {
-	rows, err := s.Pool.Query(ctx, `SELECT mneme_tenants($1, $2)`, after, most)
-	if err != nil {
-		return nil, fmt.Errorf("list tenants: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("list tenants: %w", err)
-	}
-	return out, nil
-}
-
 // Spans are counts of the last day and of the last seven days.
 type Spans struct {
 	Day  int64 `json:"day"`

@@ -49,8 +49,9 @@ func Insert(table, columns string) string {
 		"\nVALUES (@" + strings.Join(names, ", @") + ")"
 }
 
-// MayReadAs is pg.MayReadAs for statements with the named arguments @agent, @project and @grants. The grants are
-// pg.ReadGrants, or pg.ChangeGrants in a statement that changes the rows.
+// MayReadAs renders the condition that a principal may read a memory or a batch, which may be superseded. Its arguments
+// are @agent, @project and @grants. The grants are pg.ReadGrants, or pg.ChangeGrants in a statement that changes the
+// rows.
 func MayReadAs(alias string) string { return pg.SharedWith(alias, "@agent", "@project", "@grants") }
 
 // mayRead is MayReadAs for a memory m.

@@ -34,7 +34,6 @@ type MemoryRow struct {
 	Subject        string
 	Predicate      string
 	Functional     bool
-	ConditionsHash string
 	Validity       schema.Validity `db:"-"`
 	RevisionPolicy schema.RevisionPolicy
 	Confidence     float64
@@ -52,7 +51,6 @@ type MemoryRow struct {
 	ArchivedAt     *time.Time
 	ErasedAt       *time.Time
 	Supersedes     *uuid.UUID
-	SupersededBy   *uuid.UUID
 	World          bool // it has a world_id
 	Over           bool `db:"window_over"` // its retention window is over
 }
@@ -63,9 +61,9 @@ const RowColumns = `
 	m.type, m.category, m.tier, m.typology,
 	m.content, m.content_hash, m.payload, m.tags, m.who,
 	coalesce(m.subject, '') AS subject, coalesce(m.predicate, '') AS predicate, m.functional,
-	m.validity, m.conditions, m.conditions_hash, m.valid_from, m.valid_until,
+	m.validity, m.conditions, m.valid_from, m.valid_until,
 	m.revision_policy, m.confidence, m.importance, m.source_trust, m.sensitivity, m.pinned,
-	m.status, m.live, m.created_at, m.deleted_at, m.archived_at, m.erased_at, m.supersedes, m.superseded_by,
+	m.status, m.live, m.created_at, m.deleted_at, m.archived_at, m.erased_at, m.supersedes,
 	m.world_id IS NOT NULL AS world,
 	m.purging_at IS NOT NULL OR m.retained_at IS NOT NULL AS window_over,
 	m.salience, m.salience_at,

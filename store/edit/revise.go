@@ -62,16 +62,16 @@ func (s *Editing) Revise(ctx context.Context, in ReviseInput) (schema.ReviseResu
 // revising is the state of one revision.
 type revising struct {
 	*commit.Change
-	in       ReviseInput
-	ids      []uuid.UUID // of the targets
-	named    uuid.UUID   // id of a record that exists already
-	rows     map[uuid.UUID]commit.MemoryRow
-	record   *commit.NewMemory // the record, when it is new
-	unworded string            // why the text of the record could not be made from its first target
-	unseen   bool              // the first target has changed since the text of the record was made
-	narrowed uuid.UUID         // id of the narrowed copy of a fork's target, if it needs one
-	plan     revision.RevisionPlan
-	versions map[uuid.UUID]int // after the revision
+	in        ReviseInput
+	ids       []uuid.UUID // of the targets
+	named     uuid.UUID   // id of a record that exists already
+	rows      map[uuid.UUID]commit.MemoryRow
+	record    *commit.NewMemory // the record, when it is new
+	textFault string            // why the text of the record could not be made from its first target
+	unseen    bool              // the first target has changed since the text of the record was made
+	narrowed  uuid.UUID         // id of the narrowed copy of a fork's target, if it needs one
+	plan      revision.RevisionPlan
+	versions  map[uuid.UUID]int // after the revision
 }
 
 // revise carries out a revision as part of a change.
@@ -148,8 +148,8 @@ func (r *revising) decide(ctx context.Context) (*schema.ReviseResult, error) {
 	switch {
 	case r.unseen:
 		return r.refuse(schema.ReviseVersionConflict, "the target had another version when the revision began"), nil
-	case r.unworded != "":
-		return r.refuse(schema.ReviseInvalid, r.unworded), nil
+	case r.textFault != "":
+		return r.refuse(schema.ReviseInvalid, r.textFault), nil
 	case r.hidden():
 		return r.refuse(schema.ReviseNotOwner,
 			"another agent's target would be replaced by a memory that this agent cannot see"), nil
@@ -169,11 +169,11 @@ func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]commit.Mem
 	req := r.in.Request
 	first := targets[r.ids[0]]
 	r.unseen = first.ID != uuid.Nil && first.Version != req.Targets[0].IfVersion
-	m, unworded, err := wordedRecord(req, first)
+	m, fault, err := wordedRecord(req, first)
 	if err != nil {
 		return nil, err
 	}
-	r.unworded = unworded
+	r.textFault = fault
 	// The record is created now, and this revision decides its place among its revisions.
 	m.CreatedAt, m.UpdatedAt = time.Time{}, time.Time{}
 	m.SalienceAt, m.Lifecycle.LastReinforcedAt = time.Time{}, time.Time{}

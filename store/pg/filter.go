@@ -310,10 +310,3 @@ func (f Filter) holds(c *conditions) {
 	}
 	c.add("("+text+")", "f_at", f.At.UTC())
 }
-
-// MayRead is SharedWith for a single memory m, which may be superseded. $3 is the agent, $4 the project, and $5 the
-// result of ReadGrants or, in a statement that changes the row, of ChangeGrants.
-var MayRead = MayReadAs("m")
-
-// MayReadAs is MayRead for the memory or batch of another alias.
-func MayReadAs(alias string) string { return SharedWith(alias, "$3", "$4", "$5") }

@@ -28,15 +28,6 @@ const OutboxLagSQL = `SELECT pending, parked, oldest FROM mneme_outbox_lag()`
 // QuoteLiteral renders a string as an SQL literal.
 func QuoteLiteral(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// Collect reads all rows of a query into structs by column position.
-func Collect[T any](ctx context.Context, tx pgx.Tx, query string, args ...any) ([]T, error) {
-	rows, err := tx.Query(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[T])
-}
-
 // CollectByName reads all rows of a query into structs. A column is scanned into the field of its name or db tag.
 // Fields without a column stay empty.
 func CollectByName[T any](ctx context.Context, tx pgx.Tx, query string, args Args) ([]T, error) {

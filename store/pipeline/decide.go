@@ -29,9 +29,7 @@ type Undecided struct {
 	Scope       *string            // of the source memory; nil in shadow mode, which has none
 	Type        schema.MemoryType  `db:"-"` // of the source memory; in shadow mode, the type that it would have
 	Visibility  *schema.Visibility // of the source memory; nil in shadow mode
-	Attempts    int
-	MaxAttempts int
-	Stale       []int // ordinals of the stale proposals to decide again; empty means all facts
+	Stale       []int              // ordinals of the stale proposals to decide again; empty means all facts
 	Facts       []memory.Fact
 }
 
@@ -66,10 +64,10 @@ var leaseDecide = `
 			AND batch_id = @batch_id
 			AND candidate_id = ANY(ARRAY(SELECT id FROM due))
 			AND ` + pg.JobIsOpen + `
-		RETURNING candidate_id, attempts, max_attempts
+		RETURNING candidate_id
 	)
 	SELECT due.id, due.memory_id, due.content, due.speaker, due.scope, due.visibility, due.stored_type, due.source_kind,
-		j.attempts, j.max_attempts, due.stale, due.facts
+		due.stale, due.facts
 	FROM due
 		JOIN j ON j.candidate_id = due.id
 	ORDER BY due.ordinal`

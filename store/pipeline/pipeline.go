@@ -62,7 +62,6 @@ type Batch struct {
 	Owner      schema.Principal `db:"-"`
 	Visibility schema.Visibility
 	Policy     proposals.WritePolicy `db:"-"`
-	Size       int
 }
 
 // Batch reads the settings of a batch. It returns ErrNotFound if the tenant has no batch with this id.
@@ -83,7 +82,7 @@ func (s *Pipeline) Batch(ctx context.Context, tenant string, id uuid.UUID) (Batc
 func readBatch(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID) (Batch, error) {
 	b, err := commit.Row[batchRow](ctx, tx, `
 		SELECT id, workflow_id, agent_id, project, scope, policy_group, visibility, mode, allow_update_delete,
-			min_fact_confidence, supersede, size
+			min_fact_confidence, supersede
 		FROM ingest_batches
 		WHERE tenant = @tenant AND id = @id`,
 		pg.Args{"tenant": tenant, "id": id})

@@ -41,26 +41,25 @@ type WriteInput struct {
 
 // pendingProposal is a proposal as Write reads it.
 type pendingProposal struct {
-	ID            uuid.UUID
-	CandidateID   uuid.UUID
-	Ordinal       int // of the fact within the candidate
-	ParentID      uuid.UUID
-	Fact          memory.Fact
-	Offered       []offeredRef
-	Proposal      memory.Proposal `db:"-"`
-	TargetID      *uuid.UUID
-	Rounds        int
-	Embedding     *pgvector.Vector
-	Model         *string `db:"embedding_model"`
-	Refs          []schema.Ref
-	Session       string
-	Speaker       string
-	Sensitivity   schema.Sensitivity
-	OccurredAt    time.Time
-	ParentTags    []string
-	ParentContent string
-	SourceKind    schema.SourceKind
-	Also          []uuid.UUID // memories that say the same as the target
+	ID          uuid.UUID
+	CandidateID uuid.UUID
+	Ordinal     int // of the fact within the candidate
+	ParentID    uuid.UUID
+	Fact        memory.Fact
+	Offered     []offeredRef
+	Proposal    memory.Proposal `db:"-"`
+	TargetID    *uuid.UUID
+	Rounds      int
+	Embedding   *pgvector.Vector
+	Model       *string `db:"embedding_model"`
+	Refs        []schema.Ref
+	Session     string
+	Speaker     string
+	Sensitivity schema.Sensitivity
+	OccurredAt  time.Time
+	ParentTags  []string
+	SourceKind  schema.SourceKind
+	Also        []uuid.UUID // memories that say the same as the target
 }
 
 // memoryState is a memory's state at commit.
@@ -167,7 +166,7 @@ const (
 		p.id, p.candidate_id, p.ordinal, p.fact, p.offered, p.target_id, p.rounds, p.also,
 		p.action, p.confidence, p.reason, p.warnings, coalesce(nullif(p.change, 'none'), '') AS change, p.own,
 		p.embedding, p.embedding_model,
-		c.memory_id AS parent_id, c.content AS parent_content, c.tags AS parent_tags,
+		c.memory_id AS parent_id, c.tags AS parent_tags,
 		c.source_kind, c.refs, c.session, c.speaker, c.sensitivity, c.occurred_at`
 	proposalTables = `
 		FROM proposals p

@@ -21,28 +21,10 @@ import (
 // each step is capped, so that no writer waits long).
 const SweepBatchSize = 500
 
-// SweepTenants lists at most limit tenants after the given one, by name.
-func (s *Sweeping) SweepTenants(ctx context.Context, after string, limit int) ([]string, error) {
-	return s.tenantNames(ctx, `SELECT mneme_tenants(@after, @limit)`,
-		pg.Args{"after": after, "limit": limit})
-}
-
 // DecayTenants lists at most limit tenants after the given one with a memory due at a time, by name.
 func (s *Sweeping) DecayTenants(ctx context.Context, after string, limit int, at time.Time) ([]string, error) {
-	return s.tenantNames(ctx, `SELECT mneme_decay_tenants(@after, @limit, @at)`,
+	return s.TenantNames(ctx, `SELECT mneme_decay_tenants(@after, @limit, @at)`,
 		pg.Args{"after": after, "limit": limit, "at": at})
-}
-
-func (s *Sweeping) tenantNames(ctx context.Context, query string, args pg.Args) ([]string, error) {
-	rows, err := s.Pool.Query(ctx, query, args)
-	if err != nil {
-		return nil, fmt.Errorf("list tenants: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("list tenants: %w", err)
-	}
-	return out, nil
 }
 
 // SweepStart is what a run may remove.

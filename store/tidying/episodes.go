@@ -225,7 +225,7 @@ func keepSummary(ctx context.Context, c *commit.Change, in SummaryInput) (schema
 			return schema.PutResult{}, nil
 		}
 	}
-	record, err := summaryRecord(in, c.Now)
+	record, err := summaryRecord(in)
 	if err != nil {
 		return schema.PutResult{}, err
 	}
@@ -247,7 +247,7 @@ func keepSummary(ctx context.Context, c *commit.Change, in SummaryInput) (schema
 
 // summaryRecord returns a summary as a semantic record, because it is knowledge that lasts until it is revised, not
 // an episode.
-func summaryRecord(in SummaryInput, now time.Time) (schema.MemoryRecord, error) {
+func summaryRecord(in SummaryInput) (schema.MemoryRecord, error) {
 	payload := memory.SemanticPayload("thread", schema.PredicateStates, in.Summary.Text, false)
 	from, confidence := in.Summary.From, 1.0
 	record := schema.MemoryRecord{ID: uuid.NewSHA1(uuid.NameSpaceOID, []byte(in.Scope.Tenant+"\x1f"+in.Key)).String(),

@@ -234,14 +234,5 @@ func (s *Topics) OpenTopics(ctx context.Context, tenant string, after uuid.UUID,
 
 // TopicTenants lists at most limit tenants with a topic after the given one, by name.
 func (s *Topics) TopicTenants(ctx context.Context, after string, limit int) ([]string, error) {
-	rows, err := s.Pool.Query(ctx, `SELECT mneme_topic_tenants(@after, @limit)`,
-		pg.Args{"after": after, "limit": limit})
-	if err != nil {
-		return nil, fmt.Errorf("list tenants: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("list tenants: %w", err)
-	}
-	return out, nil
+	return s.TenantNames(ctx, `SELECT mneme_topic_tenants(@after, @limit)`, pg.Args{"after": after, "limit": limit})
 }

@@ -223,15 +223,7 @@ var ErrNotIndexable = errors.New("the embedding model cannot be indexed")
 
 // MemoryTenants lists at most limit tenants with memories after the given one, by name.
 func (s *VectorIndex) MemoryTenants(ctx context.Context, after string, limit int) ([]string, error) {
-	rows, err := s.Pool.Query(ctx, `SELECT mneme_memory_tenants($1, $2)`, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list tenants: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("list tenants: %w", err)
-	}
-	return out, nil
+	return s.TenantNames(ctx, `SELECT mneme_memory_tenants(@after, @limit)`, pg.Args{"after": after, "limit": limit})
 }
 
 // LiveTotal counts the live memories of all tenants.

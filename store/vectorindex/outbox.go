@@ -411,15 +411,7 @@ func (s *VectorIndex) Backlog(ctx context.Context, tenant string) (Backlog, erro
 
 // OutboxTenants lists the tenants with pending changes. Parked changes do not count.
 func (s *VectorIndex) OutboxTenants(ctx context.Context) ([]string, error) {
-	rows, err := s.Pool.Query(ctx, `SELECT mneme_outbox_tenants()`)
-	if err != nil {
-		return nil, fmt.Errorf("list tenants of the outbox: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("list tenants of the outbox: %w", err)
-	}
-	return out, nil
+	return s.TenantNames(ctx, `SELECT mneme_outbox_tenants()`, nil)
 }
 
 // BatchMemories returns the ids of the memories that a range of a batch wrote or changed. These are its sources, the

@@ -327,12 +327,12 @@ func (run *sessionRun) open(ctx workflow.Context) error {
 	}
 	run.unreflected += max(0, st.Events-counted)
 	run.idle, run.idleFrom = false, workflow.Now(ctx)
-	run.took(ctx, st)
+	run.setState(ctx, st)
 	return nil
 }
 
-// took updates the run with the session's state in the ledger.
-func (run *sessionRun) took(ctx workflow.Context, st sessions.State) {
+// setState updates the run with the session's state in the ledger.
+func (run *sessionRun) setState(ctx workflow.Context, st sessions.State) {
 	if st.FirstSeq == run.state.FirstSeq { // the same episode
 		run.appended += int(max(0, st.LastSeq-run.state.LastSeq))
 		run.unreflected += max(0, st.Events-run.state.Events)
@@ -398,7 +398,7 @@ func (run *sessionRun) append(ctx workflow.Context) error {
 		h.events = nil
 	}
 	run.idle, run.idleFrom = false, workflow.Now(ctx)
-	run.took(ctx, out.State)
+	run.setState(ctx, out.State)
 	run.reflect(ctx)
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/mneme/mneme/activities/sessions"
 	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/session"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
@@ -41,8 +42,7 @@ type sessionStage struct {
 
 func newSessionStage(t *testing.T) *sessionStage {
 	t.Helper()
-	var suite testsuite.WorkflowTestSuite
-	s := &sessionStage{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), first: 1}
+	s := &sessionStage{TestWorkflowEnvironment: harness.Environment(), first: 1}
 	s.RegisterWorkflow(agents.Session)
 	s.RegisterActivity(steps)
 	appends := 0

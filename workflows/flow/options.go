@@ -49,6 +49,7 @@ const (
 	// enough that an approved change is still current.
 	ReviewWindow = 14 * 24 * time.Hour
 
+	// InfrastructureAttempts is for steps that only an outage of Postgres or of an endpoint delays.
 	InfrastructureAttempts = 30
 	// A run that waits for weeks must survive an outage at the time when it wakes up. At half a minute each, these
 	// attempts last five weeks. Permanent errors have a type and end the run immediately.
@@ -56,6 +57,7 @@ const (
 
 	linkAttempts  = 5 // the graph is optional, so a run must not wait long for it
 	IndexAttempts = 5 // likewise: SyncIndex does the rest
+
 	// An erased text may be in the history of a workflow that still runs. The activity fails and is retried until that
 	// workflow has ended. From attempt ForgetCancelAfter on, after fifteen seconds, it cancels the workflow, and from
 	// attempt ForgetTerminateAfter on, two minutes later, it terminates it. A cancelled pipeline marks its open jobs as

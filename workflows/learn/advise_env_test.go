@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/testsuite"
 
 	"github.com/mneme/mneme/activities/advising"
 	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/workflows/learn"
 )
 
@@ -33,8 +33,7 @@ func TestAdviceNamesMisreadFields(t *testing.T) {
 		"report, unknown": {api.WorkflowReport, map[string]any{"principal": who, "out": "come"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var suite testsuite.WorkflowTestSuite
-			env := suite.NewTestWorkflowEnvironment()
+			env := harness.Environment()
 			env.RegisterWorkflow(learn.Advise)
 			env.RegisterWorkflow(learn.Report)
 			env.RegisterActivity(steps)
