@@ -158,30 +158,29 @@ func (r Reports) agreedOf(among []bool, source func(Outcome) string, owner bool)
 	return out
 }
 
-// hold leaves out the latest result of a source, or the occurrences in which it tried something else, if no other
+// hold leaves out the latest result of a source, and the occurrences in which it tried something else, if no other
 // source has the same and they alone decide whether the solution is in place.
 func (r Reports) hold(out []bool, v *voice, sources map[string]*voice) {
+	var alone []turn
 	for _, of := range []func(*voice) []turn{(*voice).run, (*voice).passes} {
-		mine := of(v)
-		if len(mine) == 0 {
-			continue
-		}
-		alone := true
+		mine, shared := of(v), false
 		for _, w := range sources {
-			if theirs := of(w); w != v && len(theirs) > 0 && theirs[0].result == mine[0].result {
-				alone = false
-			}
+			theirs := of(w)
+			shared = shared || w != v && len(mine) > 0 && len(theirs) > 0 && theirs[0].result == mine[0].result
 		}
-		if !alone {
-			continue
+		if !shared {
+			alone = append(alone, mine...)
 		}
-		without := slices.Clone(out)
-		for _, t := range mine {
-			without[t.at] = false
-		}
-		if r.decides(out, without, r.List[mine[0].at].Context) {
-			copy(out, without)
-		}
+	}
+	if len(alone) == 0 {
+		return
+	}
+	without := slices.Clone(out)
+	for _, t := range alone {
+		without[t.at] = false
+	}
+	if r.decides(out, without, r.List[alone[0].at].Context) {
+		copy(out, without)
 	}
 }
 
