@@ -6,7 +6,7 @@ ALTER TABLE outcome_reports
     ADD COLUMN user_key text    NOT NULL DEFAULT '',    -- evidence.UserKey; empty: the agent itself
     ADD COLUMN based    boolean NOT NULL DEFAULT false; -- counted in base, or shown by an episode that is
 COMMENT ON TABLE outcome_reports IS
-    'Outcomes that agents reported, the newest 100 of each source and memory. What they come to is in learned and solution_outcomes.';
+    'The newest 100 outcomes that each source reported of a memory, counted in learned and solution_outcomes.';
 
 -- The reports of an agent, and those of users, on a memory.
 CREATE INDEX outcome_reports_agent ON outcome_reports (tenant, memory_id, agent_id);

@@ -55,7 +55,7 @@ func tally(ctx context.Context, c *commit.Change, id string, d Delta) (evidence.
 	}
 	reported, err := commit.Rows[evidence.Outcome](ctx, c.Tx, `
 		SELECT o.advice_id::text || ' ' || o.used AS id, o.agent_id AS agent, o.user_key AS user, o.session, '' AS episode,
-			o.context, coalesce(o.ok, false) AS ok, o.ok IS NULL AS idle, o.at
+			o.context, coalesce(o.ok, false) AS ok, o.ok IS NULL AS idle, o.at, o.based
 		FROM outcome_reports o
 		WHERE o.tenant = @tenant AND o.memory_id = @id
 		ORDER BY o.at, o.advice_id, o.used`, pg.Args{"tenant": c.Tenant, "id": id})
@@ -106,7 +106,7 @@ func foresee(ctx context.Context, c *commit.Change, d Delta, v schema.Visibility
 	}
 	// As tally moves them: a report of the record itself takes precedence over one of an episode.
 	reported, err := commit.Rows[evidence.Outcome](ctx, c.Tx, `
-		SELECT agent, x.user, session, episode, context, ok, idle, at
+		SELECT '' AS id, agent, x.user, session, episode, context, ok, idle, at, false AS based
 		FROM (
 			SELECT DISTINCT ON (o.advice_id, o.used) o.advice_id, o.used, o.agent_id AS agent, o.user_key AS user, o.session,
 				'' AS episode, o.context, coalesce(o.ok, false) AS ok, o.ok IS NULL AS idle, o.at
