@@ -150,3 +150,27 @@ func TestReportsOfAPrivateProcedureThatIsWidened(t *testing.T) {
 	require.EqualValues(t, 1, wide.Stats.All.Failures)
 	require.Equal(t, wide.ID.String(), w.best(mia))
 }
+
+// A tentative solution of a shared session is not sunk by the reports of one agent. When it is promoted, they count by
+// their source as well.
+func TestReportsOnASharedTentativeSolution(t *testing.T) {
+	t.Parallel()
+	w := newCrew(t)
+	one, mia, zoe, new := named("ana"), named("mia"), named("zoe"), named("new")
+	w.share(one, 0)
+	id := w.best(new)
+	require.True(t, w.asks(new).Best.Tentative)
+	for n := range 4 {
+		out := w.reports(zoe, id, schema.OutcomeFailure, fmt.Sprint("z", n))
+		require.Equal(t, n == 0, out.CountsFor == schema.ReachAll, n)
+	}
+	require.Empty(t, w.best(zoe))
+	require.Equal(t, id, w.best(new))
+	for n := range 2 {
+		w.share(one, 1+n)
+		w.share(mia, 10+n)
+	}
+	w.run()
+	require.False(t, w.asks(new).Best.Tentative)
+	require.EqualValues(t, 1, w.the(new).Stats.All.Failures)
+}

@@ -87,7 +87,7 @@ func (a *Advising) SolutionsWith(ctx context.Context, f pg.Filter, ids []uuid.UU
 				OR EXISTS (
 					SELECT FROM outcome_reports x
 					WHERE x.tenant = m.tenant AND x.memory_id = m.id AND x.user_key <> '')
-				THEN (SELECT jsonb_agg(`+reportedJSON+`) FROM `+reportsOf("m.id")+` o) END AS reports,
+				THEN (SELECT jsonb_agg(`+reportedJSON+` ORDER BY o.at, o.advice_id, o.used) FROM `+reportsOf("m.id")+` o) END AS reports,
 			ARRAY(
 				SELECT e.id::text
 				FROM memory_links l
@@ -115,7 +115,7 @@ const reportedJSON = `jsonb_build_object('agent', o.agent_id, 'user', o.user_key
 // newestReports is the number of reports of a source that are read.
 const newestReports = 30
 
-// reportsOf renders the newest reports of each source on a memory, oldest first.
+// reportsOf renders the newest reports of each source on a memory.
 func reportsOf(memory string) string {
 	return `(
 		SELECT y.*
@@ -124,8 +124,7 @@ func reportsOf(memory string) string {
 				x.used DESC) AS n
 			FROM outcome_reports x
 			WHERE x.tenant = mneme_tenant() AND x.memory_id = ` + memory + `) y
-		WHERE y.n <= @newest
-		ORDER BY y.at, y.advice_id, y.used)`
+		WHERE y.n <= @newest)`
 }
 
 // Episode is an episode with a failure.

@@ -263,8 +263,12 @@ func shown(ctx context.Context, tx pgx.Tx, p schema.Principal, session, record s
 	return out, err
 }
 
-// maxReports is the number of reports kept of a source on a memory; earlier ones no longer have weight.
-const maxReports = 100
+// Numbers of reports kept of a source on a memory, and of all sources. Earlier ones of a source no longer have weight,
+// and no source can displace those of others alone.
+const (
+	maxReports    = 100
+	maxAllReports = 1_000
+)
 
 // logReports stores the outcome of a report for each offered memory.
 func logReports(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, problem string, r advice.Report,
@@ -286,11 +290,17 @@ func logReports(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, pro
 			WITH old AS (
 				DELETE FROM outcome_reports o
 				WHERE o.tenant = @tenant AND o.memory_id = @memory AND (o.advice_id, o.used) IN (
-					SELECT x.advice_id, x.used
+					(SELECT x.advice_id, x.used
 					FROM outcome_reports x
 					WHERE x.tenant = @tenant AND x.memory_id = @memory AND x.agent_id = @agent AND x.user_key = @user
 					ORDER BY x.at DESC, x.advice_id, x.used
 					OFFSET @kept)
+					UNION ALL
+					(SELECT x.advice_id, x.used
+					FROM outcome_reports x
+					WHERE x.tenant = @tenant AND x.memory_id = @memory
+					ORDER BY x.at DESC, x.advice_id, x.used
+					OFFSET @all))
 			)
 			INSERT INTO outcome_reports (tenant, memory_id, advice_id, used, problem, agent_id, user_key, session, context,
 				ok, based, at)
@@ -298,7 +308,8 @@ func logReports(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, pro
 			ON CONFLICT DO NOTHING`,
 			pg.Args{"tenant": tenant, "memory": c.ID, "advice": id, "used": r.Used, "problem": problem,
 				"agent": o.Agent, "user": o.User, "session": o.Session, "context": context, "ok": worked,
-				"based": slices.Contains(r.Shown, c.ID), "at": o.At, "kept": maxReports - 1}); err != nil {
+				"based": slices.Contains(r.Shown, c.ID), "at": o.At, "kept": maxReports - 1,
+				"all": maxAllReports - 1}); err != nil {
 			return err
 		}
 	}

@@ -186,6 +186,17 @@ type adviceReported struct {
 	api.ReportResult
 }
 
+// heldText says why a report counts only in the reporter's own advice, or "".
+func heldText(r api.ReportResult) string {
+	switch r.Held {
+	case schema.HeldOneSource:
+		return "it counts in your own advice; in that of others when another one of them reports the same"
+	case schema.HeldRepeated:
+		return "it counts in your own advice; for others, the same outcome of a session, or of a day without one, counts once"
+	}
+	return ""
+}
+
 // reportText says what became of a report, unless it counted as usual.
 func reportText(r api.ReportResult) string {
 	switch r.Status {
@@ -227,8 +238,10 @@ func newAdviseReport(a *app.App) *cobra.Command {
 				return err
 			}
 			return a.Print(out, func(t *app.Text) {
-				if said := reportText(out.ReportResult); said != "" {
-					t.Line("%s", said)
+				for _, said := range []string{reportText(out.ReportResult), heldText(out.ReportResult)} {
+					if said != "" {
+						t.Line("%s", said)
+					}
 				}
 				if len(out.Changed) == 0 {
 					t.Line("nothing changed")
