@@ -100,14 +100,14 @@ func count(ctx context.Context, tx pgx.Tx, f pg.Filter, id uuid.UUID, r advice.R
 		return Reported{}, err
 	}
 	out := Reported{Changed: []string{}, Successor: place.successor}
-	counted := false
+	counted, c := false, counting{Tx: tx, tenant: f.Principal.Tenant, advice: id, report: r, now: now}
 	for i, change := range advice.Apply(r, offered) {
 		about := change.ID == r.Used || change.ID == r.Successor
 		counted = counted || about && change.Counted != ""
 		if change.Counted != "" || !about {
 			out.Changed = append(out.Changed, change.ID)
 		}
-		held, err := save(ctx, tx, f.Principal.Tenant, id, r, offered[i], kept[change.ID], change, now)
+		held, err := c.save(ctx, offered[i], change, kept[change.ID])
 		if err != nil {
 			return Reported{}, err
 		}
@@ -154,11 +154,11 @@ const (
 var saveSQL = map[string]string{
 	inLearned: `
 		UPDATE learned
-		SET stats = @stats, base = @base, version = version + 1, updated_at = @now
+		SET stats = @stats, base = nullif(@base::jsonb, 'null'), version = version + 1, updated_at = @now
 		WHERE tenant = @tenant AND memory_id = @id`,
 	inOutcomes: `
 		UPDATE solution_outcomes
-		SET stats = @stats, base = @base, updated_at = @now
+		SET stats = @stats, base = nullif(@base::jsonb, 'null'), updated_at = @now
 		WHERE tenant = @tenant AND memory_id = @id`,
 }
 

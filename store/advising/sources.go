@@ -21,12 +21,21 @@ type figures struct {
 	base  *evidence.Stats // without the reports that are not based; nil if there are none
 }
 
-// save stores the effect of a report on a memory. If others follow the memory, its outcomes are counted again from all
-// reports. It returns why the outcome counts only in the reporter's own advice, or "".
-func save(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, r advice.Report, c advice.Candidate,
-	of figures, change advice.Change, now time.Time) (held schema.ReportHeld, err error) {
-	if c.Shared || c.Foreign {
-		if held, err = recount(ctx, tx, tenant, id, r, c, &of, &change); err != nil {
+// counting is a report that is counted.
+type counting struct {
+	pgx.Tx
+	tenant string
+	advice uuid.UUID
+	report advice.Report
+	now    time.Time
+}
+
+// save stores the effect of the report on a memory. If others follow the memory, its outcomes are counted again from
+// all reports. It returns why the outcome counts only in the reporter's own advice, or "".
+func (c counting) save(ctx context.Context, m advice.Candidate, change advice.Change, of figures) (held schema.ReportHeld,
+	err error) {
+	if m.Shared || m.Foreign {
+		if held, err = c.recount(ctx, m, &change, &of); err != nil {
 			return "", err
 		}
 	}
@@ -38,17 +47,12 @@ func save(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, r advice.
 	if err != nil {
 		return "", err
 	}
-	var base *string
-	if of.base != nil {
-		encoded, err := json.Marshal(of.base)
-		if err != nil {
-			return "", err
-		}
-		text := string(encoded)
-		base = &text
+	base, err := json.Marshal(of.base)
+	if err != nil {
+		return "", err
 	}
-	_, err = tx.Exec(ctx, sql, pg.Args{"stats": string(stats), "base": base, "now": now,
-		"tenant": tenant, "id": change.ID})
+	_, err = c.Exec(ctx, sql, pg.Args{"stats": string(stats), "base": string(base), "now": c.now, "tenant": c.tenant,
+		"id": change.ID})
 	return held, err
 }
 
@@ -60,27 +64,27 @@ type reportRow struct {
 }
 
 // recount counts the reports on a memory that others follow, by evidence.Reports.
-func recount(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, r advice.Report, c advice.Candidate,
-	of *figures, change *advice.Change) (schema.ReportHeld, error) {
+func (c counting) recount(ctx context.Context, m advice.Candidate, change *advice.Change, of *figures) (
+	schema.ReportHeld, error) {
 	if of.table != "" && of.base == nil { // all reports until now are in the figures
-		before := c.Stats.Clone()
+		before := m.Stats.Clone()
 		of.base = &before
-		if _, err := tx.Exec(ctx, `
+		if _, err := c.Exec(ctx, `
 			UPDATE outcome_reports
 			SET based = true
 			WHERE tenant = @tenant AND memory_id = @memory AND (advice_id, used) <> (@advice, @used)`,
-			pg.Args{"tenant": tenant, "memory": c.ID, "advice": id, "used": r.Used}); err != nil {
+			pg.Args{"tenant": c.tenant, "memory": m.ID, "advice": c.advice, "used": c.report.Used}); err != nil {
 			return "", err
 		}
 	}
-	rows, err := pg.CollectByName[reportRow](ctx, tx, `
+	rows, err := pg.CollectByName[reportRow](ctx, c.Tx, `
 		SELECT o.advice_id, o.used, `+reportedJSON+` AS outcome
 		FROM `+reportsOf("@memory::uuid")+` o
-		ORDER BY o.at, o.advice_id, o.used`, pg.Args{"memory": c.ID, "newest": newestReports})
+		ORDER BY o.at, o.advice_id, o.used`, pg.Args{"memory": m.ID, "newest": newestReports})
 	if err != nil {
 		return "", err
 	}
-	reports := evidence.Reports{Shared: c.Shared}
+	reports := evidence.Reports{Shared: m.Shared}
 	for _, row := range rows {
 		reports.List = append(reports.List, row.Outcome)
 	}
@@ -92,9 +96,11 @@ func recount(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, r advi
 		change.Stats = reports.Counted(counts)
 		// A result that another one has replaced has no weight, but stays in the counts.
 		all := &change.Stats.All
-		all.Successes, all.Failures = max(all.Successes, c.Stats.All.Successes), max(all.Failures, c.Stats.All.Failures)
+		all.Successes, all.Failures = max(all.Successes, m.Stats.All.Successes), max(all.Failures, m.Stats.All.Failures)
 	}
-	i := slices.IndexFunc(rows, func(row reportRow) bool { return row.AdviceID == id && row.Used == r.Used })
+	i := slices.IndexFunc(rows, func(row reportRow) bool {
+		return row.AdviceID == c.advice && row.Used == c.report.Used
+	})
 	switch {
 	case i < 0 || counts[i]:
 		return "", nil

@@ -12,11 +12,11 @@ const newest = 10
 
 // Reports are the reports on one solution, by their time, and who follows it.
 //
-// A source is an agent if other agents follow the solution, and otherwise a user of the agent. The reports of one
-// source cannot move a solution that others follow: its latest results, since they last changed, count as often as
-// another source has them as its latest results, at least once. That one result does not count if it alone decides
-// whether the solution is in place. Earlier results count as far as another source has had the same results. The
-// results of one session, or of one day if there is no session, count once.
+// A source is an agent if other agents follow the solution, and otherwise a user of the agent. The latest results of a
+// source, since its result last changed, count as often as another source has the same latest result, and at least once.
+// If no other source has it, that one does not count either if it alone decides whether the solution is in place.
+// Earlier results count as far as another source has had the same results. The results of one session count once, or
+// those of one day if there is no session. So one source alone changes little for the others.
 //
 // An agent's own reports, without a user, on a solution that only it follows all count. So do a reader's own reports in
 // the advice for that reader.
@@ -26,10 +26,10 @@ type Reports struct {
 	Tally  func([]Outcome) Stats // counts some of the reports and all other outcomes; nil if these are unknown
 }
 
-// Public reports for each report whether it counts for everyone who follows the solution.
+// Public says for each report whether it counts for everyone who follows the solution.
 func (r Reports) Public() []bool {
 	if !r.Shared {
-		return r.agreed(func(Outcome) bool { return true }, user, true)
+		return r.agreed(func(Outcome) bool { return true }, byUser, true)
 	}
 	within := map[string][]bool{}
 	for _, o := range r.List {
@@ -41,10 +41,10 @@ func (r Reports) Public() []bool {
 	for i, o := range r.List {
 		ofAgents[i] = within[o.Agent][i]
 	}
-	return r.agreedOf(ofAgents, agent, false)
+	return r.agreedOf(ofAgents, byAgent, false)
 }
 
-// For reports for each report whether it counts in the advice for a reader: those that count for everyone, those that
+// For says for each report whether it counts in the advice for a reader: those that count for everyone, those that
 // count among the users of the reader's agent, and the reader's own.
 func (r Reports) For(who Reader) []bool {
 	out, within := r.Public(), r.within(who.Agent)
@@ -104,12 +104,12 @@ type Reader struct {
 	User  string // its UserKey; empty for the agent itself
 }
 
-func agent(o Outcome) string { return o.Agent }
-func user(o Outcome) string  { return o.User }
+func byAgent(o Outcome) string { return o.Agent }
+func byUser(o Outcome) string  { return o.User }
 
-// within reports for each report whether it counts among the users of an agent.
+// within says for each report whether it counts among the users of an agent.
 func (r Reports) within(agent string) []bool {
-	return r.agreed(func(o Outcome) bool { return o.Agent == agent }, user, true)
+	return r.agreed(func(o Outcome) bool { return o.Agent == agent }, byUser, true)
 }
 
 func (r Reports) agreed(of func(Outcome) bool, source func(Outcome) string, owner bool) []bool {
@@ -158,17 +158,17 @@ func (r Reports) agreedOf(among []bool, source func(Outcome) string, owner bool)
 	return out
 }
 
-// hold leaves out the latest result of a source, and the occurrences in which it tried something else, if no other
-// source has the same and they alone decide whether the solution is in place.
+// hold removes from the selection the latest results of a source, and the occurrences in which it tried something else,
+// that no other source has too, if they decide whether the solution is in place.
 func (r Reports) hold(out []bool, v *voice, sources map[string]*voice) {
 	var alone []turn
 	for _, of := range []func(*voice) []turn{(*voice).run, (*voice).passes} {
-		mine, shared := of(v), false
+		mine, confirmed := of(v), false
 		for _, w := range sources {
 			theirs := of(w)
-			shared = shared || w != v && len(mine) > 0 && len(theirs) > 0 && theirs[0].result == mine[0].result
+			confirmed = confirmed || w != v && len(mine) > 0 && len(theirs) > 0 && theirs[0].result == mine[0].result
 		}
-		if !shared {
+		if !confirmed {
 			alone = append(alone, mine...)
 		}
 	}
