@@ -72,7 +72,7 @@ func (m *team) procedure(p schema.Principal, v schema.Visibility, cmd string, su
 		Operation: schema.OperationRef{Tenant: "t", ID: record.ID, WorkflowID: "w"},
 		Request: schema.PutRequest{Operation: schema.Operation{Principal: p, Reason: "taught"},
 			Records: []schema.MemoryRecord{record}},
-		Policy: proposals.WritePolicy{Mode: schema.ModeControlled, AllowUpdateDelete: true, MinFactConfidence: 0.5}, Now: m.now})
+		Policy: proposals.DefaultWritePolicy(), Now: m.now})
 	require.NoError(m.t, err)
 	require.Equal(m.t, schema.PutCreated, out.Items[0].Status, out.Items[0].Problem)
 	return out.Items[0].ID

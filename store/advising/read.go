@@ -87,7 +87,8 @@ func (a *Advising) SolutionsWith(ctx context.Context, f pg.Filter, ids []uuid.UU
 				OR EXISTS (
 					SELECT FROM outcome_reports x
 					WHERE x.tenant = m.tenant AND x.memory_id = m.id AND x.user_key <> '')
-				THEN (SELECT jsonb_agg(`+reportedJSON+` ORDER BY o.at, o.advice_id, o.used) FROM `+reportsOf("m.id")+` o) END AS reports,
+				THEN (SELECT jsonb_agg(`+reportedJSON+` ORDER BY o.at, o.advice_id, o.used)
+					FROM `+reportsOf("m.id")+` o) END AS reports,
 			ARRAY(
 				SELECT e.id::text
 				FROM memory_links l

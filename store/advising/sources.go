@@ -32,8 +32,8 @@ type counting struct {
 
 // save stores the effect of the report on a memory. If others follow the memory, its outcomes are counted again from
 // all reports. It returns why the outcome counts only in the reporter's own advice, or "".
-func (c counting) save(ctx context.Context, m advice.Candidate, change advice.Change, of figures) (held schema.ReportHeld,
-	err error) {
+func (c counting) save(ctx context.Context, m advice.Candidate, change advice.Change, of figures) (
+	held schema.ReportHeld, err error) {
 	if m.Shared || m.Foreign {
 		if held, err = c.recount(ctx, m, &change, &of); err != nil {
 			return "", err

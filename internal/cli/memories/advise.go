@@ -192,7 +192,7 @@ func heldText(r api.ReportResult) string {
 	case schema.HeldOneSource:
 		return "it counts in your own advice; in that of others when another one of them reports the same"
 	case schema.HeldRepeated:
-		return "it counts in your own advice; for others, the same outcome of a session, or of a day without one, counts once"
+		return "it counts in your own advice; for others, a session counts once, or a day if there is no session"
 	}
 	return ""
 }

@@ -108,7 +108,8 @@ func TestOneAgentNeverDecides(t *testing.T) {
 // A report never counts for everyone and not for a reader.
 func TestOwnReportsCount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := strings.Join(rapid.SliceOfN(rapid.StringMatching(`[abc](\.[uv])?[-+~][st]?`), 1, 30).Draw(t, "reports"), " ")
+		word := rapid.StringMatching(`[abc](\.[uv])?[-+~][st]?`)
+		text := strings.Join(rapid.SliceOfN(word, 1, 30).Draw(t, "reports"), " ")
 		r := shared(worked(3), text)
 		public, own := r.Public(), r.For(evidence.Reader{Agent: "a", User: "u"})
 		for i, o := range r.List {
