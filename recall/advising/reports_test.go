@@ -314,3 +314,22 @@ func TestAdviceIsReportedOnByItsReceiverOnce(t *testing.T) {
 	_, failures := m.counts(id)
 	require.EqualValues(t, 1, failures)
 }
+
+// Many reports of one agent remove its own earlier reports, and not those of another agent.
+func TestManyReportsRemoveNoneOfOthers(t *testing.T) {
+	m := newTeam(t)
+	a, b := m.agent("a"), m.agent("b")
+	id := m.procedure(a, schema.VisibilityShared, "unlock", 3)
+	m.reports(b, id, schema.OutcomeFailure, "s")
+	m.now = m.now.Add(time.Hour)
+	_, err := testkit.Owner(t, m.url).Exec(context.Background(), `
+		INSERT INTO outcome_reports (tenant, memory_id, advice_id, agent_id, session, ok, at)
+		SELECT 't', $1, gen_random_uuid(), 'a', n::text, true, $2::timestamptz + n * interval '1 second'
+		FROM generate_series(1, 150) n`, id, m.now)
+	require.NoError(t, err)
+	m.now = m.now.Add(time.Hour)
+	m.reports(a, id, schema.OutcomeFailure, "s")
+	require.Equal(t, []string{"a 100", "b 1"}, testkit.Strings(t, testkit.Owner(t, m.url), `
+		SELECT agent_id || ' ' || count(*) FROM outcome_reports GROUP BY agent_id ORDER BY 1`))
+	require.Empty(t, m.best(b), "the failure of each agent counts")
+}

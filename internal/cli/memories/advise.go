@@ -257,6 +257,7 @@ func newAdviseReport(a *app.App) *cobra.Command {
 	flags.StringVar(&req.Used, "used", "", "id of the memory that was followed; empty if none was")
 	app.AllowEmpty(flags, "used")
 	flags.StringToStringVar(&req.Context, "context", nil, "the situation, as key=value pairs: os=linux")
+	flags.StringVar(&req.Session, "session", "", "the session of the work; for others, its outcome counts once")
 	flags.StringVar(&policy, "read-policy", "", "the read policy of the request for advice")
 	return cmd
 }
