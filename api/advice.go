@@ -187,6 +187,10 @@ type ReportResult struct {
 	Status  schema.ReportStatus `json:"status,omitempty"`  // empty if no memory was used
 	// Successor is the memory that is in the place of the one that was used now, if the agent may read it.
 	Successor string `json:"successor,omitempty"`
+	// CountsFor says in whose advice the outcome counts, and Held why only in the reporter's own. They are empty if the
+	// outcome does not count.
+	CountsFor schema.ReportReach `json:"counts_for,omitempty"`
+	Held      schema.ReportHeld  `json:"held,omitempty"`
 }
 
 // Validate returns a *schema.ValidationError that lists every invalid field.

@@ -231,3 +231,24 @@ const (
 	// read it. The outcome does not count.
 	ReportGone ReportStatus = "gone"
 )
+
+// ReportReach says in whose advice a reported outcome counts.
+type ReportReach string
+
+// The reaches of reports.
+const (
+	ReachAll ReportReach = "all" // of everyone who reads the memory
+	ReachOwn ReportReach = "own" // of the reporter only; see ReportHeld
+)
+
+// ReportHeld says why a reported outcome counts only in the reporter's own advice for now.
+type ReportHeld string
+
+// The reasons why reports are held.
+const (
+	// HeldOneSource means that others follow the memory, and none of them has reported the same outcome since.
+	HeldOneSource ReportHeld = "one_source"
+	// HeldRepeated means that the reporter has reported the same outcome in this session before, or on this day if there
+	// is no session.
+	HeldRepeated ReportHeld = "repeated"
+)

@@ -176,8 +176,8 @@ func TestAReportOnASupersededProcedure(t *testing.T) {
 	require.Equal(t, schema.ReportCounted, report(advise(t, h, asksAbout(p, 2)), first, schema.OutcomeSuccess).Status)
 	second := replaced(t, h, p, first, "the fix, renamed", "the-fix")
 	out := report(asked, first, schema.OutcomeFailure)
-	require.Equal(t, api.ReportResult{Changed: []string{first, second}, Status: schema.ReportCarried, Successor: second},
-		out)
+	require.Equal(t, api.ReportResult{Changed: []string{first, second}, Status: schema.ReportCarried, Successor: second,
+		CountsFor: schema.ReachAll}, out)
 	require.Equal(t, [2]int64{6, 1}, figures(first))
 	require.Equal(t, [2]int64{5, 1}, figures(second))
 
@@ -185,7 +185,8 @@ func TestAReportOnASupersededProcedure(t *testing.T) {
 	late := advise(t, h, asksAbout(p, 4))
 	third := replaced(t, h, p, second, "another fix", "another-fix")
 	out = report(asked, second, schema.OutcomeFailure)
-	require.Equal(t, api.ReportResult{Changed: []string{second}, Status: schema.ReportSuperseded, Successor: third}, out)
+	require.Equal(t, api.ReportResult{Changed: []string{second}, Status: schema.ReportSuperseded, Successor: third,
+		CountsFor: schema.ReachAll}, out)
 	require.Equal(t, [2]int64{5, 2}, figures(second))
 	require.Equal(t, [2]int64{}, figures(third), "the steps that failed are not its steps")
 	require.Equal(t, schema.ReportUndecided, report(late, second, schema.OutcomePartial).Status)
@@ -215,7 +216,8 @@ func TestAReportOnATentativeSolutionAfterItsPromotion(t *testing.T) {
 	for range 2 {
 		out, err := mneme.Report(context.Background(), h.Temporal, h.TaskQueue, req)
 		require.NoError(t, err)
-		require.Equal(t, api.ReportResult{Changed: []string{id, episode}, Status: schema.ReportCarried, Successor: id}, out)
+		require.Equal(t, api.ReportResult{Changed: []string{id, episode}, Status: schema.ReportCarried, Successor: id,
+			CountsFor: schema.ReachAll}, out)
 		require.Equal(t, [2]int64{3, 1}, outcomesOf(learnedBy(t, h, p)[0]))
 	}
 	for range 2 {

@@ -90,7 +90,7 @@ func NewMetrics(version string) (*Metrics, error) {
 		Buckets: stageBuckets,
 		Help: "Time that advice and reports took in this process, by operation (advise, report) and " +
 			"outcome (advised, " +
-			"tentative, unsure, unknown, reported, failed)."}, []string{"operation", "outcome"})
+			"tentative, unsure, unknown, reported, held, failed)."}, []string{"operation", "outcome"})
 	m.learned = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_learned_total",
 		Help: "Changes that runs of learning in this process decided on, by step (the workflow) and verdict " +
 			"(added, updated, " +

@@ -44,6 +44,7 @@ const (
 	Unsure    = "unsure"    // no candidate is certain enough
 	Unknown   = "unknown"   // there is no candidate
 	Reported  = "reported"
+	Held      = "held" // the reported outcome counts only in the reporter's own advice
 	Failed    = "failed"
 )
 
@@ -95,7 +96,7 @@ func (a *Adviser) advise(ctx context.Context, id uuid.UUID, req api.AdviseReques
 			return api.AdviseResponse{}, err
 		}
 		attempts, reports := attemptsOf(episodes)
-		candidates = append(candidates, tentative(s, attempts, reports)...)
+		candidates = append(candidates, tentative(s, attempts, reports, readerOf(f.Principal))...)
 		answer, tried = advice.Advise(s, candidates), advice.Tried(s, attempts, candidates...)
 	}
 	out := api.AdviseResponse{AdviceID: id.String(), MissingContext: answer.MissingContext}
@@ -177,11 +178,11 @@ func (a *Adviser) candidates(ctx context.Context, f pg.Filter, s advice.Situatio
 	if err != nil {
 		return nil, err
 	}
-	return candidatesOf(solutions), nil
+	return candidatesOf(solutions, readerOf(f.Principal)), nil
 }
 
-// candidatesOf returns the solutions from trusted sources as candidates.
-func candidatesOf(solutions []storeadvising.Solution) []advice.Candidate {
+// candidatesOf returns the solutions from trusted sources as candidates, with the outcomes that count for a reader.
+func candidatesOf(solutions []storeadvising.Solution, who evidence.Reader) []advice.Candidate {
 	var out []advice.Candidate
 	for _, s := range solutions {
 		if s.Trust < evidence.Default().MinTrust {
@@ -203,7 +204,7 @@ func candidatesOf(solutions []storeadvising.Solution) []advice.Candidate {
 			performance = c.Competence.Performance
 		}
 		if c.Stats = evidence.Claimed(performance); s.Stats != nil {
-			c.Stats = *s.Stats
+			c.Stats = s.For(who)
 		}
 		out = append(out, c)
 	}
@@ -211,31 +212,33 @@ func candidatesOf(solutions []storeadvising.Solution) []advice.Candidate {
 }
 
 // attemptsOf returns the attempts in episodes, and the reports on each episode.
-func attemptsOf(episodes []storeadvising.Episode) (attempts []trace.Attempt, reports map[string][]evidence.Outcome) {
-	reports = map[string][]evidence.Outcome{}
+func attemptsOf(episodes []storeadvising.Episode) (attempts []trace.Attempt, reports map[string]evidence.Reports) {
+	reports = map[string]evidence.Reports{}
 	for _, e := range episodes {
 		var p schema.EpisodicPayload
 		if json.Unmarshal(e.Payload, &p) != nil {
 			continue
 		}
 		id := e.ID.String()
-		reports[id] = e.Reports
+		reports[id] = evidence.Reports{List: e.Reports, Shared: e.Shared}
 		attempts = append(attempts, trace.OfEpisode(trace.Meta{Episode: id, Source: trace.Source{Agent: e.AgentID,
 			Session: e.Session, Origin: e.CreatedBy, Witnessed: e.Witnessed, Trust: e.Trust}}, p)...)
 	}
 	return attempts, reports
 }
 
-// tentative returns candidates for fixes that the ledger has seen help before.
-func tentative(s advice.Situation, attempts []trace.Attempt,
-	reports map[string][]evidence.Outcome) []advice.Candidate {
+// tentative returns candidates for fixes that the ledger has seen help before, with the outcomes that count for a
+// reader.
+func tentative(s advice.Situation, attempts []trace.Attempt, reports map[string]evidence.Reports,
+	who evidence.Reader) []advice.Candidate {
 	out := advice.Tentative(s, attempts)
 	for i, c := range out {
-		var reported []evidence.Outcome
+		var of evidence.Reports
 		for _, e := range c.Evidence { // a report names the newest episode at that time
-			reported = append(reported, reports[e]...)
+			of.List, of.Shared = append(of.List, reports[e].List...), of.Shared || reports[e].Shared
 		}
-		out[i].Stats = evidence.Tally(c.Shown, reported)
+		of = of.With(c.Shown)
+		out[i].Stats = of.Counted(of.For(who))
 	}
 	return out
 }
@@ -268,8 +271,11 @@ func (a *Adviser) Report(ctx context.Context, req api.ReportRequest) (api.Report
 	start := time.Now()
 	result, err := a.report(ctx, req)
 	outcome := Reported
-	if err != nil {
+	switch {
+	case err != nil:
 		outcome = Failed
+	case result.Held != "":
+		outcome = Held
 	}
 	a.observe("report", outcome, start)
 	return result, err
@@ -280,7 +286,7 @@ func (a *Adviser) report(ctx context.Context, req api.ReportRequest) (api.Report
 		return api.ReportResult{}, err
 	}
 	r := advice.Report{Used: req.Used, Outcome: req.Outcome, Context: req.Context, Agent: req.Principal.Agent,
-		Session: req.Session, At: a.now()}
+		User: readerOf(req.Principal).User, Session: req.Session, At: a.now()}
 	for _, s := range req.Steps {
 		r.Steps = append(r.Steps, advice.StepOutcome{OK: s.OK, Skipped: s.Skipped, Error: s.Error})
 	}
@@ -291,7 +297,13 @@ func (a *Adviser) report(ctx context.Context, req api.ReportRequest) (api.Report
 	case errors.Is(err, storeadvising.ErrReported):
 		err = invalid("outcome", "differs from what was reported before")
 	}
-	return api.ReportResult{Changed: out.Changed, Status: out.Status, Successor: out.Successor}, err
+	return api.ReportResult{Changed: out.Changed, Status: out.Status, Successor: out.Successor,
+		CountsFor: out.CountsFor, Held: out.Held}, err
+}
+
+// readerOf returns the source of a principal's reports.
+func readerOf(p schema.Principal) evidence.Reader {
+	return evidence.Reader{Agent: p.Agent, User: evidence.UserKey(p.Tenant, p.Agent, p.User)}
 }
 
 func invalid(field, problem string) error {

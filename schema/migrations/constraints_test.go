@@ -109,7 +109,8 @@ var freeText = strings.Fields(`
 	retention_policy_changes.reason sweep_holds.answered_by sweep_holds.reason sweep_runs.id advice.agent_id
 	advice.project advice.scope advice.situation advice.problem outcome_reports.used outcome_reports.problem
 	outcome_reports.agent_id outcome_reports.session outcome_reports.project outcome_reports.scope
-	outcome_reports.scope_agent topics.agent_id topics.project topics.scope topics.policy_group topics.acts_for
+	outcome_reports.scope_agent outcome_reports.user_key topics.agent_id topics.project topics.scope
+	topics.policy_group topics.acts_for
 	topics.question topics.held topic_answers.evidence_hash topic_answers.written_by topic_answers.fallback
 	topic_drafts.evidence_hash topic_drafts.written_by topic_drafts.fallback token_reservations.key
 	token_reservations.purpose learning_watermarks.agent_id learning_watermarks.project learning_watermarks.scope

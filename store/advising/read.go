@@ -57,16 +57,38 @@ type Solution struct {
 	Type     schema.MemoryType
 	Payload  json.RawMessage
 	Trust    float64
-	Stats    *evidence.Stats // counted by runs and reports; nil if none has
-	Evidence []string        // ids of the episodes it was learned from, if the filter admits them
+	Stats    *evidence.Stats    // counted by runs and reports; nil if none has
+	Evidence []string           // ids of the episodes it was learned from, if the filter admits them
+	Shared   bool               // other agents may read it
+	Base     *evidence.Stats    // without the reports that are not Based; nil if all reports are counted in Stats
+	Reports  []evidence.Outcome // if some of the reader's agent may count only in its own advice
+}
+
+// For returns the outcomes that count in the advice for a reader.
+func (s Solution) For(who evidence.Reader) evidence.Stats {
+	if s.Base == nil || len(s.Reports) == 0 {
+		return *s.Stats
+	}
+	reports := evidence.Reports{List: s.Reports, Shared: s.Shared}.On(*s.Base)
+	return reports.Counted(reports.For(who))
 }
 
 // SolutionsWith reads the procedures and plans that the filter admits. It skips ids of other memories.
 func (a *Advising) SolutionsWith(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]Solution, error) {
 	args := pg.Args{"ids": ids, "types": []schema.MemoryType{schema.TypeCompetence, schema.TypePlanGraph},
-		"evidence": maxEvidence}
+		"evidence": maxEvidence, "reader": f.Principal.Agent, "newest": newestReports}
 	out, err := pg.QueryBatchRows[Solution](ctx, a.DB, f.Principal.Tenant, pg.PlanOnce, `
 		SELECT m.id, m.type, m.payload, m.source_trust AS trust, coalesce(r.stats, o.stats) AS stats,
+			m.visibility <> 'private' AS shared,
+			CASE WHEN r.stats IS NULL THEN o.base ELSE r.base END AS base,
+			CASE WHEN m.visibility <> 'private' AND EXISTS (
+					SELECT FROM outcome_reports x
+					WHERE x.tenant = m.tenant AND x.memory_id = m.id AND x.agent_id = @reader)
+				OR EXISTS (
+					SELECT FROM outcome_reports x
+					WHERE x.tenant = m.tenant AND x.memory_id = m.id AND x.user_key <> '')
+				THEN (SELECT jsonb_agg(`+reportedJSON+` ORDER BY o.at, o.advice_id, o.used)
+					FROM `+reportsOf("m.id")+` o) END AS reports,
 			ARRAY(
 				SELECT e.id::text
 				FROM memory_links l
@@ -88,8 +110,23 @@ func (a *Advising) SolutionsWith(ctx context.Context, f pg.Filter, ids []uuid.UU
 }
 
 // reportedJSON is a report o as an evidence.Outcome.
-const reportedJSON = `jsonb_build_object('agent', o.agent_id, 'session', o.session, 'context', o.context,
-	'ok', coalesce(o.ok, false), 'idle', o.ok IS NULL, 'at', o.at)`
+const reportedJSON = `jsonb_build_object('agent', o.agent_id, 'user', o.user_key, 'session', o.session,
+	'context', o.context, 'ok', coalesce(o.ok, false), 'idle', o.ok IS NULL, 'at', o.at, 'based', o.based)`
+
+// newestReports is the number of reports of a source that are read.
+const newestReports = 30
+
+// reportsOf renders the newest reports of each source on a memory.
+func reportsOf(memory string) string {
+	return `(
+		SELECT y.*
+		FROM (
+			SELECT x.*, row_number() OVER (PARTITION BY x.agent_id, x.user_key ORDER BY x.at DESC, x.advice_id DESC,
+				x.used DESC) AS n
+			FROM outcome_reports x
+			WHERE x.tenant = mneme_tenant() AND x.memory_id = ` + memory + `) y
+		WHERE y.n <= @newest)`
+}
 
 // Episode is an episode with a failure.
 type Episode struct {
@@ -101,6 +138,7 @@ type Episode struct {
 	Trust     float64
 	Witnessed bool               // it is a session that the ledger recorded while it happened
 	Reports   []evidence.Outcome // reports of agents that followed its solution
+	Shared    bool               // other agents may read it
 }
 
 // EpisodesWith returns the newest episodes that the filter admits and that have a failure with the words, with the
@@ -123,7 +161,7 @@ func (a *Advising) EpisodesWith(ctx context.Context, f pg.Filter, words []string
 		"problem": problem}
 	query := `
 		SELECT m.id, m.agent_id, coalesce(m.agent_session_id, '') AS session, m.created_by, m.payload,
-			m.source_trust AS trust,
+			m.source_trust AS trust, m.visibility <> 'private' AS shared,
 			(SELECT coalesce(jsonb_agg(` + reportedJSON + `), '[]')
 				FROM outcome_reports o
 				WHERE o.tenant = m.tenant AND o.memory_id = m.id AND o.problem = @problem) AS reports,

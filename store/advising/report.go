@@ -31,6 +31,8 @@ type Reported struct {
 	Changed   []string            `json:"changed"`
 	Status    schema.ReportStatus `json:"status,omitempty"`
 	Successor string              `json:"successor,omitempty"`
+	CountsFor schema.ReportReach  `json:"counts_for,omitempty"`
+	Held      schema.ReportHeld   `json:"held,omitempty"`
 }
 
 // adviceRow is advice as it is stored.
@@ -98,24 +100,22 @@ func count(ctx context.Context, tx pgx.Tx, f pg.Filter, id uuid.UUID, r advice.R
 		return Reported{}, err
 	}
 	out := Reported{Changed: []string{}, Successor: place.successor}
-	counted := false
-	for _, change := range advice.Apply(r, offered) {
-		stats, err := json.Marshal(change.Stats)
-		if err != nil {
-			return Reported{}, err
-		}
+	counted, c := false, counting{Tx: tx, tenant: f.Principal.Tenant, advice: id, report: r, now: now}
+	for i, change := range advice.Apply(r, offered) {
 		about := change.ID == r.Used || change.ID == r.Successor
 		counted = counted || about && change.Counted != ""
 		if change.Counted != "" || !about {
 			out.Changed = append(out.Changed, change.ID)
 		}
-		sql := saveSQL[kept[change.ID]]
-		if sql == "" { // an episode has only reports
-			continue
-		}
-		if _, err := tx.Exec(ctx, sql, pg.Args{"stats": string(stats), "now": now,
-			"tenant": f.Principal.Tenant, "id": change.ID}); err != nil {
+		held, err := c.save(ctx, offered[i], change, kept[change.ID])
+		if err != nil {
 			return Reported{}, err
+		}
+		if about && change.Counted != "" && (out.CountsFor == "" || held != "") {
+			out.CountsFor, out.Held = schema.ReachAll, held
+			if held != "" {
+				out.CountsFor = schema.ReachOwn
+			}
 		}
 	}
 	out.Status = place.status(r, counted)
@@ -154,17 +154,19 @@ const (
 var saveSQL = map[string]string{
 	inLearned: `
 		UPDATE learned
-		SET stats = @stats, version = version + 1, updated_at = @now
+		SET stats = @stats, base = nullif(@base::jsonb, 'null'), version = version + 1, updated_at = @now
 		WHERE tenant = @tenant AND memory_id = @id`,
 	inOutcomes: `
-		UPDATE solution_outcomes SET stats = @stats, updated_at = @now WHERE tenant = @tenant AND memory_id = @id`,
+		UPDATE solution_outcomes
+		SET stats = @stats, base = nullif(@base::jsonb, 'null'), updated_at = @now
+		WHERE tenant = @tenant AND memory_id = @id`,
 }
 
 // lockOutcomes locks the outcomes of the offered memories that still exist, and of the one in the place of the memory
 // that was used, in the order of ids, and returns their tables. Procedures and plans unknown to learning have their
 // outcomes in solution_outcomes from their first report on; these begin with the outcomes in the advice.
 func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer, at place, now time.Time) (
-	[]advice.Candidate, map[string]string, error) {
+	[]advice.Candidate, map[string]figures, error) {
 	if len(offered) == 0 { // a nil slice would be null in JSON
 		return nil, nil, nil
 	}
@@ -178,13 +180,15 @@ func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer, 
 	}
 	args := pg.Args{"offered": string(encoded)}
 	type row struct {
-		ID    string
-		Kept  string
-		Scope string
-		Stats evidence.Stats
+		ID         string
+		Kept       string
+		Scope      string
+		Visibility schema.Visibility
+		Stats      evidence.Stats
+		Base       *evidence.Stats
 	}
 	learned, err := pg.CollectByName[row](ctx, tx, `
-		SELECT l.memory_id::text AS id, 'learned' AS kept, m.scope, l.stats
+		SELECT l.memory_id::text AS id, 'learned' AS kept, m.scope, m.visibility, l.stats, l.base
 		FROM jsonb_to_recordset(@offered::jsonb) o(id uuid)
 		JOIN memories m ON m.id = o.id AND `+at.admits(f, "m", args)+`
 		JOIN learned l ON l.tenant = m.tenant AND l.memory_id = m.id
@@ -206,7 +210,7 @@ func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer, 
 	}
 	args = pg.Args{"offered": string(encoded)}
 	others, err := pg.CollectByName[row](ctx, tx, `
-		SELECT s.memory_id::text AS id, 'solution_outcomes' AS kept, m.scope, s.stats
+		SELECT s.memory_id::text AS id, 'solution_outcomes' AS kept, m.scope, m.visibility, s.stats, s.base
 		FROM jsonb_to_recordset(@offered::jsonb) o(id uuid)
 		JOIN memories m ON m.id = o.id AND `+at.admits(f, "m", args)+`
 		JOIN solution_outcomes s ON s.tenant = m.tenant AND s.memory_id = m.id
@@ -217,7 +221,7 @@ func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer, 
 	}
 	args = pg.Args{"offered": string(encoded)}
 	episodes, err := pg.CollectByName[row](ctx, tx, `
-		SELECT m.id::text AS id, '' AS kept, m.scope, o.stats
+		SELECT m.id::text AS id, '' AS kept, m.scope, m.visibility, o.stats, NULL::jsonb AS base
 		FROM jsonb_to_recordset(@offered::jsonb) o(id uuid, stats jsonb)
 		JOIN memories m ON m.id = o.id AND m.type = 'episodic' AND `+at.admits(f, "m", args)+`
 		ORDER BY m.id
@@ -225,13 +229,14 @@ func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer, 
 	if err != nil {
 		return nil, nil, err
 	}
-	kept := map[string]string{}
+	kept := map[string]figures{}
 	var out []advice.Candidate
 	for _, r := range slices.Concat(learned, others, episodes) {
 		if _, twice := kept[r.ID]; !twice {
-			kept[r.ID] = r.Kept
+			kept[r.ID] = figures{r.Kept, r.Base}
 			out = append(out, advice.Candidate{ID: r.ID, Stats: r.Stats,
-				Foreign: f.Principal.User != "" && r.Scope != f.Principal.EffectiveScope()})
+				Foreign: f.Principal.User != "" && r.Scope != f.Principal.EffectiveScope(),
+				Shared:  r.Visibility != schema.VisibilityPrivate})
 		}
 	}
 	return out, kept, nil
@@ -258,8 +263,12 @@ func shown(ctx context.Context, tx pgx.Tx, p schema.Principal, session, record s
 	return out, err
 }
 
-// maxReports is the number of reports kept of a memory; earlier ones no longer have weight.
-const maxReports = 100
+// Numbers of reports kept of a source on a memory, and of all sources. Earlier ones of a source no longer have weight,
+// and no source can displace those of others alone.
+const (
+	maxReports    = 100
+	maxAllReports = 1_000
+)
 
 // logReports stores the outcome of a report for each offered memory.
 func logReports(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, problem string, r advice.Report,
@@ -281,20 +290,26 @@ func logReports(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, pro
 			WITH old AS (
 				DELETE FROM outcome_reports o
 				WHERE o.tenant = @tenant AND o.memory_id = @memory AND (o.advice_id, o.used) IN (
-					SELECT x.advice_id, x.used
+					(SELECT x.advice_id, x.used
+					FROM outcome_reports x
+					WHERE x.tenant = @tenant AND x.memory_id = @memory AND x.agent_id = @agent AND x.user_key = @user
+					ORDER BY x.at DESC, x.advice_id, x.used
+					OFFSET @kept)
+					UNION ALL
+					(SELECT x.advice_id, x.used
 					FROM outcome_reports x
 					WHERE x.tenant = @tenant AND x.memory_id = @memory
 					ORDER BY x.at DESC, x.advice_id, x.used
-					OFFSET @kept)
+					OFFSET @all))
 			)
-			INSERT INTO outcome_reports (tenant, memory_id, advice_id, used, problem, agent_id, session, context, ok,
-			at)
-			VALUES (@tenant, @memory, @advice, @used, @problem, @agent, @session, @context, @ok, @at)
+			INSERT INTO outcome_reports (tenant, memory_id, advice_id, used, problem, agent_id, user_key, session, context,
+				ok, based, at)
+			VALUES (@tenant, @memory, @advice, @used, @problem, @agent, @user, @session, @context, @ok, @based, @at)
 			ON CONFLICT DO NOTHING`,
 			pg.Args{"tenant": tenant, "memory": c.ID, "advice": id, "used": r.Used, "problem": problem,
-				"agent":   o.Agent,
-				"session": o.Session, "context": context, "ok": worked, "at": o.At,
-				"kept": maxReports - 1}); err != nil {
+				"agent": o.Agent, "user": o.User, "session": o.Session, "context": context, "ok": worked,
+				"based": slices.Contains(r.Shown, c.ID), "at": o.At, "kept": maxReports - 1,
+				"all": maxAllReports - 1}); err != nil {
 			return err
 		}
 	}

@@ -44,8 +44,9 @@ func tally(ctx context.Context, c *commit.Change, id string, d Delta) (evidence.
 				OR o.memory_id = @former::uuid AND o.advice_id::text || ' ' || o.used = ANY(@carried::text[]))
 			RETURNING o.*
 		)
-		INSERT INTO outcome_reports (tenant, memory_id, advice_id, used, problem, agent_id, session, context, ok, at, taken)
-		SELECT tenant, @id::uuid, advice_id, used, problem, agent_id, session, context, ok, at, true
+		INSERT INTO outcome_reports (tenant, memory_id, advice_id, used, problem, agent_id, user_key, session, context, ok,
+			at, taken)
+		SELECT tenant, @id::uuid, advice_id, used, problem, agent_id, user_key, session, context, ok, at, true
 		FROM moved
 		ORDER BY advice_id, used, ok NULLS LAST, memory_id
 		ON CONFLICT DO NOTHING`, pg.Args{"tenant": c.Tenant, "id": id, "problem": evidence.ProblemHash(d.Key),
@@ -53,21 +54,42 @@ func tally(ctx context.Context, c *commit.Change, id string, d Delta) (evidence.
 		return evidence.Stats{}, err
 	}
 	reported, err := commit.Rows[evidence.Outcome](ctx, c.Tx, `
-		SELECT o.agent_id AS agent, o.session, '' AS episode, o.context, coalesce(o.ok, false) AS ok,
-			o.ok IS NULL AS idle, o.at
+		SELECT o.advice_id::text || ' ' || o.used AS id, o.agent_id AS agent, o.user_key AS user, o.session, '' AS episode,
+			o.context, coalesce(o.ok, false) AS ok, o.ok IS NULL AS idle, o.at, o.based
 		FROM outcome_reports o
 		WHERE o.tenant = @tenant AND o.memory_id = @id
 		ORDER BY o.at, o.advice_id, o.used`, pg.Args{"tenant": c.Tenant, "id": id})
 	if err != nil {
 		return evidence.Stats{}, err
 	}
-	return counted(d, before, reported), nil
+	visibility, err := visibilityOf(ctx, c, id)
+	if err != nil {
+		return evidence.Stats{}, err
+	}
+	stats, held := counted(d, before, reported, visibility)
+	_, err = c.Tx.Exec(ctx, `
+		UPDATE outcome_reports o
+		SET based = NOT based
+		WHERE o.tenant = @tenant AND o.memory_id = @id
+			AND o.based = (o.advice_id::text || ' ' || o.used = ANY(@held::text[]))`,
+		pg.Args{"tenant": c.Tenant, "id": id, "held": held})
+	return stats, err
 }
 
-// foresee returns what tally will return for a delta, before the record of the delta is written. It locks nothing,
-// because a memory is locked before its figures. A report that is stored in between is in the record after the next
-// run.
-func foresee(ctx context.Context, c *commit.Change, d Delta) (evidence.Stats, error) {
+// visibilityOf returns the visibility of a memory, and "" if there is none.
+func visibilityOf(ctx context.Context, c *commit.Change, id string) (schema.Visibility, error) {
+	found, err := commit.Values[schema.Visibility](ctx, c.Tx, `
+		SELECT visibility FROM memories WHERE tenant = @tenant AND id = @id`, pg.Args{"tenant": c.Tenant, "id": id})
+	if err != nil || len(found) == 0 {
+		return "", err
+	}
+	return found[0], nil
+}
+
+// foresee returns what tally will return for a delta, before the record of the delta is written with a visibility. It
+// locks nothing, because a memory is locked before its figures. A report that is stored in between is in the record
+// after the next run.
+func foresee(ctx context.Context, c *commit.Change, d Delta, v schema.Visibility) (evidence.Stats, error) {
 	target := uuid.Nil.String()
 	if d.Action == Update {
 		target = d.Target
@@ -84,10 +106,10 @@ func foresee(ctx context.Context, c *commit.Change, d Delta) (evidence.Stats, er
 	}
 	// As tally moves them: a report of the record itself takes precedence over one of an episode.
 	reported, err := commit.Rows[evidence.Outcome](ctx, c.Tx, `
-		SELECT agent, session, episode, context, ok, idle, at
+		SELECT '' AS id, agent, x.user, session, episode, context, ok, idle, at, false AS based
 		FROM (
-			SELECT DISTINCT ON (o.advice_id, o.used) o.advice_id, o.used, o.agent_id AS agent, o.session, '' AS episode,
-				o.context, coalesce(o.ok, false) AS ok, o.ok IS NULL AS idle, o.at
+			SELECT DISTINCT ON (o.advice_id, o.used) o.advice_id, o.used, o.agent_id AS agent, o.user_key AS user, o.session,
+				'' AS episode, o.context, coalesce(o.ok, false) AS ok, o.ok IS NULL AS idle, o.at
 			FROM outcome_reports o
 			WHERE o.tenant = @tenant AND (o.memory_id = @target
 				OR o.memory_id = ANY(@episodes::uuid[]) AND o.problem = @problem
@@ -98,7 +120,8 @@ func foresee(ctx context.Context, c *commit.Change, d Delta) (evidence.Stats, er
 	if err != nil {
 		return evidence.Stats{}, err
 	}
-	return counted(d, before, reported), nil
+	stats, _ := counted(d, before, reported, v)
+	return stats, nil
 }
 
 // former returns the record that a delta supersedes by another version, or the nil id.
@@ -142,14 +165,25 @@ func carriedReports(ctx context.Context, c *commit.Change, d Delta) ([]string, e
 	return out, err
 }
 
-// counted counts the outcomes in a delta's evidence and the reported ones. before has the stats of an updated record.
-func counted(d Delta, before []evidence.Stats, reported []evidence.Outcome) evidence.Stats {
-	out := evidence.Tally(d.Outcomes, reported)
+// counted counts the outcomes in a delta's evidence and the reported ones that count for everyone who reads a record
+// with a visibility. before has the stats of an updated record. It also returns the ids of the reports that are held:
+// they may count later, or count only for their reporter.
+func counted(d Delta, before []evidence.Stats, reported []evidence.Outcome, v schema.Visibility) (out evidence.Stats,
+	held []string) {
+	reports := evidence.Reports{List: reported, Shared: v != schema.VisibilityPrivate}.With(d.Outcomes)
+	counts := reports.Public()
+	held = []string{}
+	for i, o := range reports.List {
+		if !counts[i] {
+			held = append(held, o.ID)
+		}
+	}
+	out = reports.Counted(counts)
 	if len(before) == 1 && d.Action == Update && before[0].All.Trials() > out.All.Trials() {
 		// Outcomes that are too old to be read have no weight in out, but stay in its counts.
 		out.All.Successes, out.All.Failures = before[0].All.Successes, before[0].All.Failures
 	}
-	return out
+	return out, held
 }
 
 // figuresOf are the members of payloads with the outcomes of a record.
@@ -190,17 +224,23 @@ func (d Delta) helped() []string {
 	return slices.Compact(slices.Sorted(slices.Values(out)))
 }
 
+// keptFigures are the outcomes of a record, and those without the reports that are not based (evidence.Reports).
+type keptFigures struct {
+	Stats json.RawMessage
+	Base  *json.RawMessage
+}
+
 // carryOver returns the outcomes for a record that gets its row in learned: the reported outcomes, which include the
 // claims of the record, or if there are none, only the claims. It removes the reported outcomes from solution_outcomes.
-func carryOver(ctx context.Context, c *commit.Change, id uuid.UUID, claimed evidence.Stats) (evidence.Stats, error) {
-	out, err := commit.Row[struct{ Stats evidence.Stats }](ctx, c.Tx, `
-		DELETE FROM solution_outcomes WHERE tenant = @tenant AND memory_id = @id RETURNING stats`,
+func carryOver(ctx context.Context, c *commit.Change, id uuid.UUID, claimed evidence.Stats) (keptFigures, error) {
+	out, err := commit.Row[keptFigures](ctx, c.Tx, `
+		DELETE FROM solution_outcomes WHERE tenant = @tenant AND memory_id = @id RETURNING stats, base`,
 		pg.Args{"tenant": c.Tenant, "id": id})
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return claimed, nil
-	case err != nil:
-		return evidence.Stats{}, fmt.Errorf("carry outcomes over: %w", err)
+	if errors.Is(err, pgx.ErrNoRows) {
+		out.Stats, err = json.Marshal(claimed)
 	}
-	return out.Stats, nil
+	if err != nil {
+		return keptFigures{}, fmt.Errorf("carry outcomes over: %w", err)
+	}
+	return out, nil
 }

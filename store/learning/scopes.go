@@ -160,17 +160,14 @@ func (s *Learning) Adopt(ctx context.Context, sc Scope, now time.Time) (n int, e
 
 func adopt(ctx context.Context, c *commit.Change, tenant string, r unknownRow) error {
 	key, words, performance := forWhat(r.Type, r.Payload)
-	stats, err := carryOver(ctx, c, r.ID, evidence.Claimed(performance))
+	kept, err := carryOver(ctx, c, r.ID, evidence.Claimed(performance))
 	if err != nil {
 		return err
 	}
-	encoded, err := json.Marshal(stats)
-	if err != nil {
-		return fmt.Errorf("stats: %w", err)
-	}
 	_, err = c.Tx.Exec(ctx, noteSQL, pg.Args{"tenant": tenant, "id": r.ID, "kind": r.Type,
 		"group": scopeOf(tenant, r.Agent, r.Project, r.Scope, r.Vis).GroupID(key), "key": key,
-		"words": pg.TagList(words), "hash": "", "stats": string(encoded), "tentative": true, "now": c.Now})
+		"words": pg.TagList(words), "hash": "", "stats": kept.Stats, "base": kept.Base,
+		"tentative": true, "now": c.Now})
 	return err
 }
 

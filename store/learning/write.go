@@ -172,7 +172,11 @@ func (w *writing) delta(ctx context.Context, d Delta, there []uuid.UUID) error {
 		return nil
 	}
 	if len(d.Outcomes) > 0 { // drafts of earlier program versions have none
-		stats, err := foresee(ctx, w.Change, d)
+		visibility, err := w.visibilityOf(ctx, d)
+		if err != nil {
+			return err
+		}
+		stats, err := foresee(ctx, w.Change, d, visibility)
 		if err != nil {
 			return err
 		}
@@ -209,6 +213,19 @@ func (w *writing) principal(d Delta) (schema.Principal, schema.Visibility) {
 		return p, schema.VisibilityPrivate
 	}
 	return p, schema.VisibilityShared
+}
+
+// visibilityOf returns the visibility that the record of a delta gets.
+func (w *writing) visibilityOf(ctx context.Context, d Delta) (schema.Visibility, error) {
+	if d.Action == Add {
+		_, v := w.principal(d)
+		return v, nil
+	}
+	v, err := visibilityOf(ctx, w.Change, d.Target)
+	if w.widens(v, d) {
+		v = schema.VisibilityShared
+	}
+	return v, err
 }
 
 // record returns the record of a delta.
@@ -377,7 +394,8 @@ func (w *writing) note(ctx context.Context, id string, d Delta) error {
 	if err := w.Flush(ctx); err != nil { // the record exists now
 		return err
 	}
-	if len(d.Outcomes) > 0 { // drafts of earlier program versions have none
+	counted := len(d.Outcomes) > 0 // drafts of earlier program versions have none
+	if counted {
 		tallied, err := tally(ctx, w.Change, id, d)
 		if err != nil {
 			return err
@@ -388,17 +406,23 @@ func (w *writing) note(ctx context.Context, id string, d Delta) error {
 	if err != nil {
 		return fmt.Errorf("stats: %w", err)
 	}
+	var base *string
+	if counted {
+		text := string(stats)
+		base = &text
+	}
 	_, err = w.Tx.Exec(ctx, noteSQL, pg.Args{"tenant": w.Tenant, "id": id, "kind": w.in.Kind, "group": w.in.Group,
-		"key": d.Key, "words": pg.TagList(d.Words), "hash": d.Hash, "stats": string(stats), "tentative": false,
-		"now": w.Now})
+		"key": d.Key, "words": pg.TagList(d.Words), "hash": d.Hash, "stats": string(stats), "base": base,
+		"tentative": false, "now": w.Now})
 	return err
 }
 
 const noteSQL = `
-	INSERT INTO learned AS l (tenant, memory_id, kind, group_id, key, words, evidence_hash, stats, tentative,
-	updated_at)
-	VALUES (@tenant, @id, @kind, @group, @key, @words, @hash, @stats, @tentative, @now)
+	INSERT INTO learned AS l (tenant, memory_id, kind, group_id, key, words, evidence_hash, stats, base,
+		tentative, updated_at)
+	VALUES (@tenant, @id, @kind, @group, @key, @words, @hash, @stats, @base, @tentative, @now)
 	ON CONFLICT (tenant, memory_id) DO UPDATE
 	SET group_id = excluded.group_id, key = excluded.key, words = excluded.words,
-		evidence_hash = excluded.evidence_hash, stats = excluded.stats, tentative = excluded.tentative,
+		evidence_hash = excluded.evidence_hash, stats = excluded.stats, base = excluded.base,
+		tentative = excluded.tentative,
 		version = l.version + 1, updated_at = excluded.updated_at`

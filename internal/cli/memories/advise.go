@@ -186,6 +186,17 @@ type adviceReported struct {
 	api.ReportResult
 }
 
+// heldText says why a report counts only in the reporter's own advice, or "".
+func heldText(r api.ReportResult) string {
+	switch r.Held {
+	case schema.HeldOneSource:
+		return "it counts in your own advice; in that of others when another one of them reports the same"
+	case schema.HeldRepeated:
+		return "it counts in your own advice; for others, a session counts once, or a day if there is no session"
+	}
+	return ""
+}
+
 // reportText says what became of a report, unless it counted as usual.
 func reportText(r api.ReportResult) string {
 	switch r.Status {
@@ -227,8 +238,10 @@ func newAdviseReport(a *app.App) *cobra.Command {
 				return err
 			}
 			return a.Print(out, func(t *app.Text) {
-				if said := reportText(out.ReportResult); said != "" {
-					t.Line("%s", said)
+				for _, said := range []string{reportText(out.ReportResult), heldText(out.ReportResult)} {
+					if said != "" {
+						t.Line("%s", said)
+					}
 				}
 				if len(out.Changed) == 0 {
 					t.Line("nothing changed")
@@ -244,6 +257,7 @@ func newAdviseReport(a *app.App) *cobra.Command {
 	flags.StringVar(&req.Used, "used", "", "id of the memory that was followed; empty if none was")
 	app.AllowEmpty(flags, "used")
 	flags.StringToStringVar(&req.Context, "context", nil, "the situation, as key=value pairs: os=linux")
+	flags.StringVar(&req.Session, "session", "", "the session of the work; for others, its outcome counts once")
 	flags.StringVar(&policy, "read-policy", "", "the read policy of the request for advice")
 	return cmd
 }

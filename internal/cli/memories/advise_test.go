@@ -6,6 +6,9 @@ import (
 	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/schema"
 )
 
 // A build prints its error at the end.
@@ -43,4 +46,15 @@ func TestTheEndOfALongErrorIsRead(t *testing.T) {
 	}
 	_, _, err := readEnd(iotest.ErrReader(iotest.ErrTimeout), 10)
 	require.ErrorIs(t, err, iotest.ErrTimeout)
+}
+
+// A reporter is told if an outcome counts only in its own advice, and why.
+func TestTextOfAHeldReport(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, heldText(api.ReportResult{Status: schema.ReportCounted, CountsFor: schema.ReachAll}))
+	for held, want := range map[schema.ReportHeld]string{schema.HeldOneSource: "another one", schema.HeldRepeated: "once"} {
+		said := heldText(api.ReportResult{Status: schema.ReportCounted, CountsFor: schema.ReachOwn, Held: held})
+		require.Contains(t, said, "your own advice")
+		require.Contains(t, said, want)
+	}
 }

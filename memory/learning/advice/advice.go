@@ -63,6 +63,7 @@ type Candidate struct {
 	Partial    bool               // tentative, and the call always failed with another error afterwards
 	Evidence   []string           // ids of episodes
 	Foreign    bool               // does not belong to the user for whom an outcome is reported
+	Shared     bool               // other agents may read it
 }
 
 // Step is one step of an option, with its arguments.

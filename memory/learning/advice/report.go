@@ -16,6 +16,7 @@ type Report struct {
 	Steps   []StepOutcome
 	Context map[string]string
 	Agent   string
+	User    string // evidence.UserKey of the agent's user for whom the work was done; may be empty
 	Session string // the session of the work; may be empty
 	At      time.Time
 	// Successor is a memory with the same steps that is in the place of Used now. The outcome counts for both.
@@ -81,7 +82,7 @@ func (r Report) Of(c Candidate) (evidence.Outcome, bool) {
 	out := evidence.Outcome{Agent: r.Agent, Session: r.Session, Context: r.contextFor(c),
 		OK: outcome == schema.OutcomeSuccess, Idle: !r.about(c.ID), At: r.At}
 	if c.Foreign {
-		out.Session = ""
+		out.Session, out.User = "", r.User
 	}
 	return out, out.Idle || out.OK || outcome == schema.OutcomeFailure
 }

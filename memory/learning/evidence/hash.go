@@ -45,6 +45,15 @@ func HashOf(ids []string) string {
 	return s.String()
 }
 
+// UserKey returns a hash that identifies a user of an agent, and empty if there is none. A report on a memory that
+// others read is kept with it, so that the name is not.
+func UserKey(tenant, agent, user string) string {
+	if user == "" {
+		return ""
+	}
+	return HashOf([]string{"user\x00" + tenant + "\x00" + agent + "\x00" + user})
+}
+
 // ProblemHash returns a hash of an attempt's key, which identifies a problem or a task without its words.
 func ProblemHash(key string) string {
 	if key == "" {
