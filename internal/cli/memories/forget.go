@@ -19,8 +19,10 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/internal/cli/operate"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/admin"
 	"github.com/mneme/mneme/store/pg"
 )
 
@@ -213,6 +215,8 @@ type Forgotten struct {
 	// SaysSame lists memories with the same content. They are selected only with --everywhere.
 	SaysSame []Sampled             `json:"says_same,omitempty"`
 	Receipt  *schema.ForgetReceipt `json:"receipt,omitempty"` // receipt of a run that has ended
+	// Left is what is still stored of the user, after all memories of a user were erased.
+	Left *admin.HeldOfUser `json:"left,omitempty"`
 }
 
 // forget starts a request and shows its preview. If the request is confirmed, it also waits for the end.
@@ -274,10 +278,18 @@ func forget(ctx context.Context, a *app.App, req schema.ForgetRequest, yes bool)
 		return refusedForget(err)
 	}
 	out.Receipt = &receipt
+	if p := req.Principal; p.User != "" && req.Selector.All && req.Mode == schema.ForgetErase {
+		left, err := st.HeldOfUser(limited, p.Tenant, p.User)
+		if err != nil {
+			return err
+		}
+		out.Left = &left
+	}
 	err = a.Print(out, func(t *app.Text) {
 		receiptText(t, receipt)
-		if user := req.Principal.User; user != "" && req.Selector.All && req.Mode == schema.ForgetErase {
-			t.Line("the ledger keeps the events of the user's sessions: mneme events erase --all --user %s", user)
+		if out.Left != nil {
+			t.Line("")
+			operate.HeldText(t, *out.Left)
 		}
 	})
 	if err != nil {

@@ -30,8 +30,8 @@ the reviewed memories have not changed. A proposal that is not decided expires.`
   mneme review show 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b
   mneme review approve 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --reason "she told me herself"`,
 	})
-	cmd.AddCommand(newReviewList(a), newReviewShow(a), newReviewDecide(a, schema.DecisionApprove),
-		newReviewDecide(a, schema.DecisionReject))
+	cmd.AddCommand(app.WithTrust(newReviewList(a)), app.WithTrust(newReviewShow(a)),
+		newReviewDecide(a, schema.DecisionApprove), newReviewDecide(a, schema.DecisionReject))
 	return cmd
 }
 

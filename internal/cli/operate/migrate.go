@@ -18,6 +18,9 @@ func NewMigrate(a *app.App) *cobra.Command {
 			Short: "Apply pending migrations; safe to repeat and to run concurrently",
 			Args:  cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
+				if err := app.RefuseWith(cmd.Flags(), "migrate up, which takes as long as it needs", "timeout"); err != nil {
+					return err
+				}
 				databaseURL, err := a.DatabaseURL()
 				if err != nil {
 					return err
