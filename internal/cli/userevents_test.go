@@ -56,7 +56,7 @@ func TestEventsOfAUser(t *testing.T) {
 	require.Contains(t, erased, "1 events emptied")
 	require.Contains(t, erased, "1 episodes repeat them: mneme forget --user maya --all --mode erase")
 	require.Contains(t, c.run("forget", "--user", "maya", "--all", "--mode", "erase", "--reason", "asked for",
-		"--yes").is(app.ExitOK).out, "mneme events erase --all --user maya")
+		"--yes").is(app.ExitOK).out, "nothing is stored of user maya")
 	require.NotContains(t, c.run("events", "replay", "run/chat").is(app.ExitOK).out, "Lyon")
 	require.Contains(t, c.run("events", "replay", "run/talk").is(app.ExitOK).out, "Oslo")
 	require.Contains(t, c.run("events", "erase", "--all", "--user", "maya", "--yes").is(app.ExitOK).out,

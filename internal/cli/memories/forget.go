@@ -279,6 +279,8 @@ func forget(ctx context.Context, a *app.App, req schema.ForgetRequest, yes bool)
 	}
 	out.Receipt = &receipt
 	if p := req.Principal; p.User != "" && req.Selector.All && req.Mode == schema.ForgetErase {
+		limited, cancel := a.Within(ctx) // the run may have taken longer than the first one
+		defer cancel()
 		left, err := st.HeldOfUser(limited, p.Tenant, p.User)
 		if err != nil {
 			return err

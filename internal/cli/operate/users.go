@@ -49,15 +49,15 @@ func HeldText(t *app.Text, h admin.HeldOfUser) {
 		return
 	}
 	t.Line("stored of user %s, and how to erase it:", user)
-	line := func(n int64, what, command string, args ...any) {
+	line := func(n int64, what, command string) {
 		if n > 0 {
-			t.Line("  %d %s: mneme "+command+" --user "+user, append([]any{n, what}, args...)...)
+			t.Line("  %d %s: mneme %s --user %s", n, what, command, user)
 		}
 	}
 	line(h.Events, "events", "events erase --all")
 	line(h.Topics, "topics", "topics remove --all")
 	for _, m := range h.Memories {
-		line(m.Memories, "memories", "forget --agent %s --all --mode erase", app.Printable(m.Agent))
+		line(m.Memories, "memories", "forget --all --mode erase --agent "+app.Printable(m.Agent))
 	}
 	line(h.Artifacts, "artifacts", "artifact remove --all")
 }
