@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -8,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/exchange"
@@ -43,8 +47,35 @@ func holding(t *testing.T, url, tenant, word string) (found []string) {
 	return found
 }
 
+// carrying lists the runs of a tenant whose histories contain a word.
+func carrying(t *testing.T, c client.Client, tenant, word string) (found []string) {
+	t.Helper()
+	ctx := context.Background()
+	listed, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{PageSize: 1_000,
+		Query: fmt.Sprintf("MnemeTenant = '%s'", tenant)})
+	require.NoError(t, err)
+	for _, e := range listed.GetExecutions() {
+		run := e.GetExecution()
+		history := c.GetWorkflowHistory(ctx, run.GetWorkflowId(), run.GetRunId(), false, 0)
+		for history.HasNext() {
+			event, err := history.Next()
+			if err != nil {
+				break // deleted since it was listed
+			}
+			encoded, err := proto.Marshal(event)
+			require.NoError(t, err)
+			if bytes.Contains(encoded, []byte(word)) {
+				found = append(found, run.GetWorkflowId()+" "+event.GetEventType().String())
+				break
+			}
+		}
+	}
+	return found
+}
+
 // After the sequence of docs/users.md, no row of the tenant contains a text of the person, and the texts of another
-// user and of the agent are unchanged. Each text has a word of its person that occurs nowhere else.
+// user and of the agent are unchanged. Each text has a word of its person that occurs nowhere else. No
+// run of the tenant in Temporal contains a text of the person, either.
 func TestAPersonIsRemovedEntirely(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)
@@ -69,7 +100,7 @@ func TestAPersonIsRemovedEntirely(t *testing.T) {
 		id := kept.MemoryIDs[0]
 		as("modify", id, "--content", "The "+word+" key is in the shed.", "--reason", "moved "+word).is(app.ExitOK)
 		as("remember", "The "+word+" cellar is damp.", "--wait", "--json").is(app.ExitOK).json(&kept)
-		as("forget", kept.MemoryIDs[0], "--execute", "--reason", "soft "+word).is(app.ExitOK)
+		as("forget", kept.MemoryIDs[0], "--execute", "--reason", "damp").is(app.ExitOK)
 		c.run(append([]string{"remember", "Another agent knows " + word + ".", "--wait", "--user", user},
 			other("second")...)...).is(app.ExitOK)
 		// what a user asks
@@ -103,6 +134,7 @@ func TestAPersonIsRemovedEntirely(t *testing.T) {
 	house := holding(t, h.DatabaseURL, tenant, "glenfarn")
 	require.NotEmpty(t, holding(t, h.DatabaseURL, tenant, mark))
 	require.NotEmpty(t, house)
+	require.NotEmpty(t, carrying(t, h.Temporal, tenant, mark))
 	shown := c.run("users", "show", "maya").is(app.ExitOK).out
 	for _, command := range []string{"events erase --all --user maya", "topics remove --all --user maya",
 		"forget --all --mode erase --agent second --user maya", "artifact remove --all --user maya"} {
@@ -119,6 +151,12 @@ func TestAPersonIsRemovedEntirely(t *testing.T) {
 	c.run("artifact", "remove", "--all", "--user", "maya").is(app.ExitOK)
 
 	require.Empty(t, holding(t, h.DatabaseURL, tenant, mark))
+	require.NoError(t, testkit.Eventually(context.Background(), func() error {
+		if found := carrying(t, h.Temporal, tenant, mark); len(found) > 0 {
+			return fmt.Errorf("still carried: %v", found)
+		}
+		return nil
+	}))
 	require.Contains(t, c.run("users", "show", "maya").is(app.ExitOK).out, "nothing is stored of user maya")
 	require.Equal(t, before, holding(t, h.DatabaseURL, tenant, "brimvok"))
 	require.Equal(t, house, holding(t, h.DatabaseURL, tenant, "glenfarn"))
