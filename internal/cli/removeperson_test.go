@@ -103,6 +103,8 @@ func TestAPersonIsRemovedEntirely(t *testing.T) {
 		as("forget", kept.MemoryIDs[0], "--execute", "--reason", "damp").is(app.ExitOK)
 		c.run(append([]string{"remember", "Another agent knows " + word + ".", "--wait", "--user", user},
 			other("second")...)...).is(app.ExitOK)
+		as("remember", "In the garden grows "+word+".", "--wait", "--project", "garden", "--visibility",
+			"shared").is(app.ExitOK)
 		// what a user asks
 		answer := as("recall", "where is the "+word+" key", "--json").is(app.ExitOK)
 		var recalled schema.RecallResponse
