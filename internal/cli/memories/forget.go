@@ -19,7 +19,6 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
-	"github.com/mneme/mneme/internal/cli/operate"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/admin"
@@ -291,7 +290,7 @@ func forget(ctx context.Context, a *app.App, req schema.ForgetRequest, yes bool)
 		receiptText(t, receipt)
 		if out.Left != nil {
 			t.Line("")
-			operate.HeldText(t, *out.Left)
+			app.HeldText(t, *out.Left)
 		}
 	})
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store/admin"
 )
 
 // NewUsers returns the command that shows what is stored of a user.
@@ -36,28 +35,7 @@ names the commands that erase each part, in their order (docs/users.md). Nothing
 			if err != nil {
 				return err
 			}
-			return a.Print(held, func(t *app.Text) { HeldText(t, held) })
+			return a.Print(held, func(t *app.Text) { app.HeldText(t, held) })
 		},
 	}
-}
-
-// HeldText prints what is stored of a user, and the commands that erase it.
-func HeldText(t *app.Text, h admin.HeldOfUser) {
-	user := app.Printable(h.User)
-	if h.Nothing() {
-		t.Line("nothing is stored of user %s", user)
-		return
-	}
-	t.Line("stored of user %s, and how to erase it:", user)
-	line := func(n int64, what, command string) {
-		if n > 0 {
-			t.Line("  %d %s: mneme %s --user %s", n, what, command, user)
-		}
-	}
-	line(h.Events, "events", "events erase --all")
-	line(h.Topics, "topics", "topics remove --all")
-	for _, m := range h.Memories {
-		line(m.Memories, "memories", "forget --all --mode erase --agent "+app.Printable(m.Agent))
-	}
-	line(h.Artifacts, "artifacts", "artifact remove --all")
 }
