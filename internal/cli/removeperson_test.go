@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,7 +33,7 @@ func holding(t *testing.T, url, tenant, word string) (found []string) {
 		WHERE c.table_schema = current_schema() AND b.table_type = 'BASE TABLE' AND c.column_name = 'tenant'
 		ORDER BY 1`) {
 		rows, err := db.Query(ctx, fmt.Sprintf(`
-			SELECT left(x::text, 600)
+			SELECT left(x::text, 200)
 			FROM %q x
 			WHERE tenant = $1 AND (x::text ILIKE '%%' || $2 || '%%' OR x::text LIKE '%%' || $3 || '%%')`, table),
 			tenant, word, hex.EncodeToString([]byte(word)))
@@ -44,6 +45,7 @@ func holding(t *testing.T, url, tenant, word string) (found []string) {
 		}
 		require.NoError(t, rows.Err())
 	}
+	slices.Sort(found)
 	return found
 }
 

@@ -115,7 +115,6 @@ func TestNoCommandIgnoresAFlag(t *testing.T) {
 		"import --wait " + export:                    "wait",
 		"import --agent=bot " + export:               "agent",
 		"import --visibility=shared " + export:       "visibility",
-		"migrate up --timeout=1s":                    "timeout",
 		"review list --all-scopes --user=maya":       "all-scopes",
 		"review list --all-scopes --scope=kitchen":   "all-scopes",
 		"contradictions --all-scopes --user=maya":    "all-scopes",

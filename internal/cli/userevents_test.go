@@ -31,8 +31,8 @@ func TestEventsOfAUser(t *testing.T) {
 		`{"id":"t2","stream":"run/chat","kind":"agent.spoke"}`)).is(app.ExitUsage).problem().Fields[0].Field)
 	c.run("session", "append", "talk", tom, "--user", "tom").is(app.ExitOK)
 	second := fileOf(t, `{"id":"t9","kind":"user.injected","payload":{"text":"I like Bergen"}}`)
-	c.run("session", "append", "chat", second, "--user", "tom", "--stream", "run/chat-tom").is(app.ExitOK)
-	require.Contains(t, c.run("session", "show", "chat", "--user", "tom").is(app.ExitOK).out, "of run/chat-tom")
+	c.run("session", "append", "chat", second, "--user", "tom", "--stream", "run/of-tom").is(app.ExitOK)
+	require.Contains(t, c.run("session", "show", "chat", "--user", "tom").is(app.ExitOK).out, "of run/of-tom")
 	require.Contains(t, c.run("session", "show", "chat", "--user", "maya").is(app.ExitOK).out, "of run/chat)")
 
 	for _, args := range [][]string{{"context", "run/chat"}, {"events", "tail", "run/chat"}, {"session", "list"}} {
