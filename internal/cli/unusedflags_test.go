@@ -41,7 +41,8 @@ func TestNoCommandIgnoresForWhomItRuns(t *testing.T) {
 	t.Parallel()
 	tenants := map[string]string{ // commands that work for a whole tenant, and for the whole installation
 		"jobs": "tenant", "rebuild": "tenant", "index": "tenant", "decay": "tenant", "retention": "tenant",
-		"sweeps": "tenant", "status": "tenant", "stats": "tenant", "users": "tenant", "events replay": "tenant", "events streams": "tenant",
+		"sweeps": "tenant", "status": "tenant", "stats": "tenant", "users": "tenant",
+		"events replay": "tenant", "events streams": "tenant",
 		"index drift": "", "reindex": "", "nexus": "", "schedules": "", "schema": "", "doctor": "", "migrate": "",
 		"version": "", "policy check": "", "trust verify": "",
 	}
@@ -77,8 +78,8 @@ func TestNoCommandIgnoresForWhomItRuns(t *testing.T) {
 	})
 	require.Greater(t, checked, 80)
 	_, problem := flagOf([]string{"stats"}, "user", "maya")
-	require.Equal(t, "mneme: invalid request: user: has no effect: mneme stats works for a whole tenant; leave the flag out\n",
-		problem)
+	require.Equal(t, "mneme: invalid request: user: has no effect: mneme stats works for a whole tenant; "+
+		"leave the flag out\n", problem)
 	_, problem = flagOf([]string{"stats"}, "user", "") // it clears a variable of the environment
 	require.NotContains(t, problem, "user: ")
 }

@@ -13,8 +13,9 @@ import (
 	"github.com/mneme/mneme/internal/testkit/harness"
 )
 
-// No command that reads shows a text of one user to another user. It shows none to a call without a user, either, unless
-// the call names the user's scope, an id or a stream, or is an export, which is a copy of everything that an agent keeps.
+// No command that reads shows a text of one user to another user. It shows none to a call without a user, either,
+// unless the call names the user's scope, an id or a stream, or is an export, which is a copy of all that an agent
+// keeps.
 func TestNoCommandShowsAnotherUsersText(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)

@@ -171,7 +171,8 @@ func (s *Pipeline) RemoveArtifact(ctx context.Context, p schema.Principal, addre
 }
 
 // RemoveArtifactsOf removes all artifacts that a user stored, through every agent.
-func (s *Pipeline) RemoveArtifactsOf(ctx context.Context, tenant, user string, now time.Time) (RemovedArtifacts, error) {
+func (s *Pipeline) RemoveArtifactsOf(ctx context.Context, tenant, user string,
+	now time.Time) (RemovedArtifacts, error) {
 	var all RemovedArtifacts
 	for {
 		out, rows, err := s.release(ctx, tenant, now, `h.scope = @scope`, pg.Args{"scope": schema.UserScope(user)})

@@ -202,8 +202,7 @@ func importFile(
 				return app.Invalid("principal.user",
 					"must be empty for an export: its memories are restored to the users that they belong to")
 			}
-			if err := refuseForRecords(flags, "an export, whose memories are restored as they were", "visibility", "mode",
-				"agent", "project", "scope", "policy-group"); err != nil {
+			if err := refuseForExport(flags); err != nil {
 				return err
 			}
 			file, ok := input.(*os.File)

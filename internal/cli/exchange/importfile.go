@@ -32,6 +32,12 @@ func refuseForRecords(flags *pflag.FlagSet, option string, more ...string) error
 		"oversized", "wait", "again")...)
 }
 
+// refuseForExport refuses the flags of an import that have no effect on an export.
+func refuseForExport(flags *pflag.FlagSet) error {
+	return refuseForRecords(flags, "an export, whose memories are restored as they were", "visibility", "mode", "agent",
+		"project", "scope", "policy-group")
+}
+
 // maxLine is the limit of one line: a whole LoCoMo conversation is one line.
 const maxLine = 64 << 20
 

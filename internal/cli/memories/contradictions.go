@@ -98,8 +98,8 @@ func sideRow(since string, s schema.Side) []string {
 
 const (
 	allScopesUsage = "of every scope, those of users included"
-	scopesHelp     = `Like "mneme list", it shows those of --scope, or without a scope; with --user those of the user and of the
-agent. --all-scopes shows those of all users and scopes of the agent.`
+	scopesHelp     = `Like "mneme list", it shows those of --scope, or without a scope; with --user those of the user
+and of the agent. --all-scopes shows those of all users and scopes of the agent.`
 )
 
 // checkAllScopes refuses --all-scopes with a flag that names one scope.

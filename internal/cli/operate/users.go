@@ -18,8 +18,8 @@ func newUsersShow(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show NAME",
 		Short: "Count what is stored of a user, with the commands that erase it",
-		Long: `Count what is stored of a user in the tenant, for every agent: memories, events, topics and artifacts. The output
-names the commands that erase each part, in their order (docs/users.md). Nothing is changed.`,
+		Long: `Count what is stored of a user in the tenant, for every agent: memories, events, topics and artifacts.
+The output names the commands that erase each part, in their order (docs/users.md). Nothing is changed.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if problem := schema.UserNameProblem(args[0]); problem != "" {
