@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,6 +16,7 @@ import (
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/store/events"
 	"github.com/mneme/mneme/store/sessions"
 )
 
@@ -38,17 +38,8 @@ type EraseEventsResult struct {
 
 // EraseEvents empties events permanently.
 func (a *Forgetting) EraseEvents(ctx context.Context, in api.EraseEventsRequest) (EraseEventsResult, error) {
-	if in.Tenant == "" || len(in.IDs) == 0 || len(in.IDs) > ledger.MaxAppend {
-		return EraseEventsResult{}, step.Fail(&schema.ValidationError{Fields: []schema.FieldError{{Field: "ids",
-			Problem: fmt.Sprintf("must hold 1 to %d ids of a tenant", ledger.MaxAppend)}}})
-	}
-	if in.Everywhere && strings.TrimSpace(in.Reason) == "" {
-		return EraseEventsResult{}, step.Fail(&schema.ValidationError{Fields: []schema.FieldError{{Field: "reason",
-			Problem: "is required with everywhere: the history of the erased records keeps it"}}})
-	}
-	if problem := schema.UserNameProblem(in.User); in.User != "" && problem != "" {
-		return EraseEventsResult{}, step.Fail(&schema.ValidationError{Fields: []schema.FieldError{{Field: "user",
-			Problem: problem}}})
+	if err := in.Validate(); err != nil {
+		return EraseEventsResult{}, step.Fail(err)
 	}
 	if err := a.frozen(); err != nil {
 		return EraseEventsResult{}, err
@@ -59,16 +50,64 @@ func (a *Forgetting) EraseEvents(ctx context.Context, in api.EraseEventsRequest)
 	if err != nil {
 		return EraseEventsResult{}, step.Fail(err)
 	}
-	known := slices.ContainsFunc(in.IDs, func(id string) bool { return !slices.Contains(erased.Unknown, id) })
-	out := EraseEventsResult{Events: erased.Events, Sessions: erased.Workflows, Unknown: erased.Unknown, Shown: known}
-	for _, id := range erased.Episodes {
-		out.Episodes = append(out.Episodes, id.String())
-	}
+	out := erasedOf(erased)
+	out.Shown = slices.ContainsFunc(in.IDs, func(id string) bool { return !slices.Contains(erased.Unknown, id) })
 	if in.Everywhere && len(erased.Episodes) > 0 {
 		if out.Owners, err = a.ownersOf(ctx, in.Tenant, in.User, erased.Episodes); err != nil {
 			return EraseEventsResult{}, step.Fail(err)
 		}
 	}
+	return out, nil
+}
+
+// erasedOf returns the result of a step that has erased events.
+func erasedOf(erased sessions.Erased) EraseEventsResult {
+	out := EraseEventsResult{Events: erased.Events, Sessions: erased.Workflows, Unknown: erased.Unknown}
+	for _, id := range erased.Episodes {
+		out.Episodes = append(out.Episodes, id.String())
+	}
+	return out
+}
+
+// EraseUserEventsResult is the result of one step of erasing all events of a user.
+type EraseUserEventsResult struct {
+	EraseEventsResult
+	// Stream and Seq are the place of the last event of the step.
+	Stream string `json:"stream,omitempty"`
+	Seq    int64  `json:"seq,omitempty"`
+	More   bool   `json:"more,omitempty"` // there may be events after that place
+}
+
+// EraseUserEvents empties events of a user's streams permanently: at most ledger.MaxAppend after the place in the
+// request's state. Events that are erased already are included, because an earlier run may have ended before it deleted
+// the histories.
+func (a *Forgetting) EraseUserEvents(ctx context.Context, in api.EraseEventsRequest) (EraseUserEventsResult, error) {
+	if err := in.Validate(); err != nil {
+		return EraseUserEventsResult{}, step.Fail(err)
+	}
+	if err := a.frozen(); err != nil {
+		return EraseUserEventsResult{}, err
+	}
+	var after events.Place
+	if in.State != nil {
+		after = events.Place{Stream: in.State.Stream, Seq: in.State.Seq}
+	}
+	ids, last, err := a.Store.OfUser(ctx, in.Tenant, in.User, after, ledger.MaxAppend)
+	if err != nil {
+		return EraseUserEventsResult{}, step.Fail(err)
+	}
+	if len(ids) == 0 {
+		return EraseUserEventsResult{}, nil
+	}
+	erased, err := a.Store.EraseEvents(ctx, sessions.EraseInput{Tenant: in.Tenant, User: in.User, IDs: ids,
+		Now:     step.Now(a.Now),
+		Receipt: ledger.Receipt{By: in.Actor, Reason: in.Reason, Run: activity.GetInfo(ctx).WorkflowExecution.ID}})
+	if err != nil {
+		return EraseUserEventsResult{}, step.Fail(err)
+	}
+	out := EraseUserEventsResult{EraseEventsResult: erasedOf(erased), Stream: last.Stream, Seq: last.Seq,
+		More: len(ids) == ledger.MaxAppend}
+	out.Shown, out.Unknown = true, nil // an id is unknown only if retention removed its event meanwhile
 	return out, nil
 }
 

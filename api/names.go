@@ -52,6 +52,8 @@ const (
 	OperationAppend   = "append"   // AppendRequest to AppendResult
 	OperationAdvise   = "advise"   // AdviseRequest to AdviseResponse
 	OperationReport   = "report"   // ReportRequest to ReportResult
+	// OperationEraseEvents takes an EraseEventsRequest and returns an EraseEventsResult.
+	OperationEraseEvents = "erase_events"
 )
 
 // Names of search attributes, all of type Keyword. The program registers them.

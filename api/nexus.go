@@ -18,4 +18,5 @@ var (
 	Advising       = nexus.NewOperationReference[AdviseRequest, AdviseResponse](OperationAdvise)
 	Reporting      = nexus.NewOperationReference[ReportRequest, ReportResult](OperationReport)
 	Appending      = nexus.NewOperationReference[AppendRequest, AppendResult](OperationAppend)
+	ErasingEvents  = nexus.NewOperationReference[EraseEventsRequest, EraseEventsResult](OperationEraseEvents)
 )

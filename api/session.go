@@ -217,39 +217,3 @@ type ReflectResult struct {
 	Refused string `json:"refused,omitempty"`  // reason why there is no belief: a field and a problem, never content
 	Tokens  int    `json:"tokens,omitempty"`   // tokens that a model used for all beliefs
 }
-
-// EraseEventsRequest starts the workflow EraseEvents. It erases the payloads of events permanently, and deletes the
-// histories of the sessions that may contain them.
-type EraseEventsRequest struct {
-	Tenant string   `json:"tenant"`
-	User   string   `json:"user,omitempty"` // erases only events of this user's streams
-	IDs    []string `json:"ids"`            // at most ledger.MaxAppend
-	// Everywhere also erases the episodes that repeat the events, and other memories with the same content. It requires
-	// a reason, which their history keeps.
-	Everywhere bool   `json:"everywhere,omitempty"`
-	Actor      string `json:"actor,omitempty"`
-	Reason     string `json:"reason,omitempty"`
-
-	strict
-}
-
-// UnmarshalJSON reads the input strictly; DecodeErr reports what it found.
-func (r *EraseEventsRequest) UnmarshalJSON(data []byte) error {
-	type plain EraseEventsRequest
-	r.decoded = check.DecodeInput(data, (*plain)(r))
-	return nil
-}
-
-// EraseEventsResult counts the erased items.
-type EraseEventsResult struct {
-	Erased   int      `json:"erased"`             // newly erased events
-	Sessions int      `json:"sessions"`           // sessions whose histories were deleted
-	Runs     int      `json:"runs"`               // deleted runs
-	Indexed  int      `json:"indexed,omitempty"`  // events that were removed from a memory index outside Postgres
-	Episodes []string `json:"episodes,omitempty"` // ids of records that repeat the events and were not erased
-	// Unknown are ids without an event, or without one of the user. If all are unknown, nothing was deleted.
-	Unknown []string `json:"unknown,omitempty"`
-	// Receipts are the receipts of records that were erased with Everywhere, one for each agent that had such
-	// records.
-	Receipts []schema.ForgetReceipt `json:"receipts,omitempty"`
-}

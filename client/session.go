@@ -195,29 +195,3 @@ func updateSession(ctx context.Context, c client.Client, taskQueue string, in ap
 		}
 	})
 }
-
-// EraseEvents permanently empties events of the ledger, and deletes the histories of the sessions that may have
-// carried them. A second call for the same events joins a call that is still running.
-func EraseEvents(
-	ctx context.Context,
-	c client.Client,
-	taskQueue string,
-	req api.EraseEventsRequest,
-) (api.EraseEventsResult, error) {
-	run, err := startRun(ctx, c, client.StartWorkflowOptions{
-		ID:                       api.EraseEventsWorkflowID(req),
-		TaskQueue:                taskQueue,
-		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:            fmt.Sprintf("erase %d events of %s", len(req.IDs), req.Tenant),
-		TypedSearchAttributes:    OfTenant(req.Tenant),
-	}, api.WorkflowEraseEvents, req)
-	if err != nil {
-		return api.EraseEventsResult{}, fmt.Errorf("erase events: %w", err)
-	}
-	var out api.EraseEventsResult
-	if err := run.Get(ctx, &out); err != nil {
-		return api.EraseEventsResult{}, fmt.Errorf("erase events: %w", invalidOr(err))
-	}
-	return out, nil
-}

@@ -67,3 +67,35 @@ func TestArtifactsAreAddressedByContent(t *testing.T) {
 	w.p, w.vis = stranger, schema.VisibilityPrivate
 	require.Equal(t, schema.PutCreated, w.putAll(naming)[0].Status)
 }
+
+// A user removes what the user stored. The bytes stay while another user holds them, or a memory refers to them.
+func TestArtifactsOfAUserAreRemoved(t *testing.T) {
+	t.Parallel()
+	agent := newWorld(t)
+	maya, tom := agent.forUser("maya"), agent.forUser("tom")
+	put := func(w *world, text string) string {
+		t.Helper()
+		a, err := w.PutArtifact(ctx, w.p, strings.NewReader(text), "text/plain", "", w.now)
+		require.NoError(t, err)
+		return a.Address
+	}
+	both := put(maya, "a map of the town")
+	require.Equal(t, both, put(tom, "a map of the town"))
+	own := put(maya, "a picture of maya")
+	_, err := tom.RemoveArtifact(ctx, tom.p, own, tom.now)
+	require.ErrorIs(t, err, pg.ErrNotFound)
+	removed, err := maya.RemoveArtifactsOf(ctx, "t", "maya", maya.now)
+	require.NoError(t, err)
+	require.Equal(t, pipeline.RemovedArtifacts{Removed: 1, Kept: 1}, removed)
+	_, _, err = maya.GetArtifact(ctx, maya.p, both)
+	require.ErrorIs(t, err, pg.ErrNotFound)
+	_, _, err = agent.GetArtifact(ctx, agent.p, own)
+	require.ErrorIs(t, err, pg.ErrNotFound)
+	_, data, err := tom.GetArtifact(ctx, tom.p, both)
+	require.NoError(t, err)
+	require.Equal(t, "a map of the town", string(data))
+	removed, err = tom.RemoveArtifact(ctx, tom.p, both, tom.now)
+	require.NoError(t, err)
+	require.Equal(t, pipeline.RemovedArtifacts{Removed: 1}, removed)
+	require.Zero(t, agent.count("artifacts", "true"))
+}

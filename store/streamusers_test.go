@@ -123,6 +123,13 @@ func TestAUserReadsNoStreamOfAnother(t *testing.T) {
 		}
 		own, err := w.Store.Reflections(ctx, events.ReflectionsInput{Principal: p, Limit: 10})
 		require.NoError(t, err)
+		if user == "" { // by the name of a stream, or of the user's scope
+			beliefs = nil
+			scoped, err := w.Store.Reflections(ctx, events.ReflectionsInput{Limit: 10,
+				Principal: schema.Principal{Tenant: "t", Agent: "ann", Scope: schema.UserScope("maya")}})
+			require.NoError(t, err)
+			require.Equal(t, []string{"m-belief"}, idsOf(scoped))
+		}
 		require.ElementsMatch(t, beliefs, idsOf(own))
 		byID, err := w.Store.ByIDFor(ctx, "t", user, []string{"m1", "m-belief", "m2", "t1", "t-belief", "a1"})
 		require.NoError(t, err)

@@ -303,7 +303,8 @@ func (w *world) retrievedQuietly(ids ...uuid.UUID) uuid.UUID {
 	return id
 }
 
-// A proposal that waits for review is shown to its user and to the agent.
+// A proposal that waits for review is listed for its user, and for the agent if it asks for the user's scope or for all
+// scopes. So is a contradiction.
 func TestReviewsOfUsers(t *testing.T) {
 	t.Parallel()
 	agent := reviewWorld(t)
@@ -311,8 +312,16 @@ func TestReviewsOfUsers(t *testing.T) {
 	held := maya.claimed("Maya lives in Lyon.", "Maya", "Lyon")
 	_, item := maya.proposed("Maya has moved.",
 		idea{fact: lives("Maya lives in Oslo.", "Maya", "Oslo"), action: schema.ActionUpdate, target: held})
-	require.Len(t, agent.reviews(pipeline.ReviewFilter{}), 1)
-	require.Empty(t, tom.reviews(pipeline.ReviewFilter{}))
+	inScope := *agent
+	inScope.p.Scope = schema.UserScope("maya")
+	for _, state := range []schema.ReviewFilter{schema.ReviewsWaiting, schema.ReviewsAll} {
+		require.Len(t, maya.reviews(pipeline.ReviewFilter{State: state}), 1)
+		require.Empty(t, agent.reviews(pipeline.ReviewFilter{State: state}))
+		require.Len(t, agent.reviews(pipeline.ReviewFilter{State: state, AllScopes: true}), 1)
+		require.Len(t, inScope.reviews(pipeline.ReviewFilter{State: state}), 1)
+		require.Empty(t, tom.reviews(pipeline.ReviewFilter{State: state}))
+		require.Empty(t, tom.reviews(pipeline.ReviewFilter{State: state, AllScopes: true}))
+	}
 	_, err := tom.GetReview(ctx, tom.p, uuid.MustParse(item.ProposalID))
 	require.ErrorIs(t, err, pg.ErrNotFound)
 	disputes := func(w *world) int {
@@ -325,6 +334,15 @@ func TestReviewsOfUsers(t *testing.T) {
 	require.NotEqual(t, a, b)
 	require.Equal(t, before+1, disputes(maya))
 	require.Zero(t, disputes(tom))
+	require.Zero(t, disputes(agent))
+	require.Equal(t, disputes(maya), disputes(&inScope))
+	for w, want := range map[*world]int{agent: disputes(maya), tom: 0} {
+		found, err := w.AllContradictions(ctx, w.p, pg.Page{})
+		require.NoError(t, err)
+		require.Len(t, found, want)
+	}
+	_, err = agent.GetReview(ctx, agent.p, uuid.MustParse(item.ProposalID))
+	require.NoError(t, err, "by id")
 	tom.unchanged("decide", func() {
 		require.Equal(t, schema.ReviewNotFound, tom.settle(item, schema.DecisionApprove).Status)
 	})

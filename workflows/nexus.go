@@ -52,6 +52,7 @@ func (h nexusHandlers) operations() []nexus.RegisterableOperation {
 		operationOf(h, api.OperationAppend, api.KindSession, h.append),
 		operationOf(h, api.OperationAdvise, api.KindAdvise, h.advise),
 		operationOf(h, api.OperationReport, api.KindReport, h.report),
+		operationOf(h, api.OperationEraseEvents, api.KindErase, h.eraseEvents),
 	}
 }
 

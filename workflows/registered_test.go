@@ -143,6 +143,7 @@ var registeredActivities = []string{
 	"Drop",
 	"DropRetired",
 	"EraseEvents",
+	"EraseUserEvents",
 	"EvidenceDue",
 	"ExpireProposals",
 	"ExtractFacts",

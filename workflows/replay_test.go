@@ -49,7 +49,8 @@ var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "i
 	"retention-purge-continued", "retention-purge-continues", "sync-index-continued", "sync-index-continues",
 	"drift-continued", "drift-continues",
 	"reindex-continued", "reindex-continues",
-	"session-continued", "session-continues", "session-recorded", "erase-events", "erase-events-shown", "rebuild",
+	"session-continued", "session-continues", "session-recorded", "erase-events", "erase-events-shown",
+	"erase-events-all", "rebuild",
 	// Of workers before the second form: a run that a newer client started, and runs that they continued as new.
 	"older-ingest", "older-review-continues", "older-forget-continues", "older-decay-sweep-continues",
 	"older-retention-purge-continues"}

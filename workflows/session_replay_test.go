@@ -59,6 +59,17 @@ func recordSessions(t *testing.T) {
 	recordErasedAndRebuilt(t, h, ref)
 }
 
+// recordErasedAll runs the workflow that erases all events of a user.
+func recordErasedAll(t *testing.T, h *harness.Harness) {
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
+	defer cancel()
+	erase := newTalks(t, h).request()
+	_, err := mneme.EraseEvents(ctx, h.Temporal, h.TaskQueue, erase)
+	require.NoError(t, err)
+	id := api.EraseEventsWorkflowID(erase)
+	record(t, h, "erase-events-all", id, runOf(t, h.Temporal, id))
+}
+
 // recordErasedAndRebuilt runs the workflows of these histories: erasing an event that no session had, and a rebuild
 // that compares and restores what was lost.
 func recordErasedAndRebuilt(t *testing.T, h *harness.Harness, ref api.SessionRef) {
@@ -71,6 +82,7 @@ func recordErasedAndRebuilt(t *testing.T, h *harness.Harness, ref api.SessionRef
 	require.NoError(t, err)
 	id := api.EraseEventsWorkflowID(erase)
 	record(t, h, "erase-events-shown", id, runOf(t, h.Temporal, id))
+	recordErasedAll(t, h)
 
 	whole := api.RecordRequest{SessionRef: sessionRef("lost"),
 		Events: append(sessionThoughts("l", 0, 3), runEnded("lost end"))}

@@ -16,11 +16,16 @@ import (
 
 // flagOf runs a command with one flag and without connections, and returns the exit code and the error.
 func flagOf(line []string, flag, value string) (int, string) {
+	return lineOf(append(append([]string{}, line...), "--"+flag+"="+value, "--timeout", "1s"))
+}
+
+// lineOf runs a command without connections, and returns the exit code and the error.
+func lineOf(line []string) (int, string) {
 	var out, errOut bytes.Buffer
 	a := &app.App{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}
 	a.Cfg.Principal = schema.Principal{Tenant: "t", Agent: "a"}
 	a.Cfg.DatabaseURL, a.Cfg.TemporalEnv = "postgres://ana@127.0.0.1:1/mneme", noTemporal()
-	code := run(context.Background(), a, append(append([]string{}, line...), "--"+flag+"="+value, "--timeout", "1s"))
+	code := run(context.Background(), a, line)
 	return code, errOut.String()
 }
 

@@ -47,7 +47,8 @@ func TestNexusCommands(t *testing.T) {
 	}))
 	require.Equal(t, []string{api.OperationRemember, api.OperationRecall, api.OperationGet, api.OperationContext,
 		api.OperationForget,
-		api.OperationFeedback, api.OperationAppend, api.OperationAdvise, api.OperationReport}, shown.Operations)
+		api.OperationFeedback, api.OperationAppend, api.OperationAdvise, api.OperationReport,
+		api.OperationEraseEvents}, shown.Operations)
 	text := c.run("nexus", "show", "--endpoint", name).is(app.ExitOK).out
 	require.Contains(t, text, "a worker takes its calls")
 	require.Contains(t, text, "service mneme: remember, recall, get, context, forget, feedback")

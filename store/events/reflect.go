@@ -111,7 +111,7 @@ func appendReflection(
 // ReflectionsInput is a request for reflections.
 type ReflectionsInput struct {
 	Principal      schema.Principal
-	Stream         string             // empty: the agent's own, in all streams
+	Stream         string             // empty: the agent's own, in its streams and those of the user
 	MaxSensitivity schema.Sensitivity // empty: medium
 	Limit          int
 }
@@ -121,9 +121,9 @@ const ownReflectionsSQL = `
 	FROM events e
 	WHERE e.tenant = @tenant AND e.agent_id = @agent AND e.kind = 'agent.reflected'
 		AND e.sensitivity = ANY(@sensitivities)
-		AND (@user = '' OR EXISTS (
+		AND EXISTS (
 			SELECT FROM event_streams s
-			WHERE s.tenant = @tenant AND s.stream = e.stream AND s.scope IN ('', @user_scope)))
+			WHERE s.tenant = @tenant AND s.stream = e.stream AND s.scope = ANY(@scopes))
 	ORDER BY e.recorded_at DESC, e.stream DESC, e.seq DESC
 	LIMIT @limit`
 
@@ -148,7 +148,7 @@ const reflectionsSQL = `
 	LIMIT @limit`
 
 // Reflections reads the latest reflections that an agent may see, oldest first: those of a stream or, without one,
-// its own in all streams. Erased ones are included, without their text.
+// its own in all streams of the principal's scope and of no scope. Erased ones are included, without their text.
 func (s *Events) Reflections(ctx context.Context, in ReflectionsInput) ([]ledger.Event, error) {
 	args := pg.Args{
 		"tenant":        in.Principal.Tenant,
@@ -158,7 +158,7 @@ func (s *Events) Reflections(ctx context.Context, in ReflectionsInput) ([]ledger
 	}
 	sql := ownReflectionsSQL
 	if in.Stream == "" {
-		args["user"], args["user_scope"] = in.Principal.User, schema.UserScope(in.Principal.User)
+		args["scopes"] = []string{"", in.Principal.EffectiveScope()}
 	} else {
 		sql, args["stream"], args["policy_group"] = reflectionsSQL, in.Stream, in.Principal.PolicyGroup
 	}

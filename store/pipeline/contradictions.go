@@ -19,9 +19,22 @@ import (
 // Contradictions returns both sides of each contradiction: first the pairs of contested memories, latest first,
 // then the waiting proposals that seem to contradict the memory they would replace (document 002 "Contradiction
 // Detection", document 004 §7 and §12). It returns a contradiction only if the principal may see both sides within
-// the clearance. The page's cursor is that of the last contradiction of the previous page.
+// the clearance and both are in the principal's scope, as in a list of memories. The page's cursor is that of the last
+// contradiction of the previous page.
 func (s *Pipeline) Contradictions(ctx context.Context, p schema.Principal, page pg.Page,
 	clearance ...policy.Clearance) ([]schema.Contradiction, error) {
+	return s.contradictions(ctx, p, listedScopes(p, false, clearance), page, clearance)
+}
+
+// AllContradictions is Contradictions for every scope that the principal may read, those of users included.
+func (s *Pipeline) AllContradictions(ctx context.Context, p schema.Principal, page pg.Page,
+	clearance ...policy.Clearance) ([]schema.Contradiction, error) {
+	return s.contradictions(ctx, p, nil, page, clearance)
+}
+
+// contradictions lists the contradictions in scopes, or in all that the principal may read if scopes is nil.
+func (s *Pipeline) contradictions(ctx context.Context, p schema.Principal, scopes []string, page pg.Page,
+	clearance []policy.Clearance) ([]schema.Contradiction, error) {
 	page.Limit = pg.PageLimit(page.Limit)
 	pairs, left, right, proposal, err := parseContradictionCursor(page.Before)
 	if err != nil {
@@ -35,6 +48,7 @@ func (s *Pipeline) Contradictions(ctx context.Context, p schema.Principal, page 
 		if pairs {
 			found, err := commit.Rows[contestedPair](ctx, tx, contestedPairs, asking(p, pg.ReadGrants(p),
 				pg.Args{
+					"scopes":        scopes,
 					"left":          left,
 					"right":         right,
 					"sensitivities": pg.ClearedSensitivities(clearance),
@@ -52,6 +66,7 @@ func (s *Pipeline) Contradictions(ctx context.Context, p schema.Principal, page 
 		}
 		found, err := commit.Rows[contradictingProposal](ctx, tx, contradictingProposals, asking(p, pg.ReadGrants(p),
 			pg.Args{
+				"scopes":        scopes,
 				"before":        proposal,
 				"sensitivities": pg.ClearedSensitivities(clearance),
 				"limit":         page.Limit - len(out),
@@ -127,6 +142,8 @@ var contestedPairs = `
 		AND l.live
 		AND ` + commit.MayReadAs("l") + `
 		AND ` + commit.MayReadAs("r") + `
+		AND ` + inListedScopes("l") + `
+		AND ` + inListedScopes("r") + `
 		AND l.sensitivity = ANY(@sensitivities)
 		AND r.sensitivity = ANY(@sensitivities)
 		AND (@left::uuid IS NULL OR (l.id, r.id) < (@left::uuid, @right::uuid))
@@ -182,6 +199,10 @@ var contradictingProposals = `
 		AND (o.id IS NULL OR ` + commit.MayReadAs("o") + `)
 		AND (t.id IS NULL OR ` + commit.MayReadAs("t") + `)
 		AND (s.id IS NULL OR ` + commit.MayReadAs("s") + `)
+		AND ` + inListedScopes("b") + `
+		AND (o.id IS NULL OR ` + inListedScopes("o") + `)
+		AND (t.id IS NULL OR ` + inListedScopes("t") + `)
+		AND (s.id IS NULL OR ` + inListedScopes("s") + `)
 		AND coalesce(t.id, s.id) IS NOT NULL
 		AND c.sensitivity = ANY(@sensitivities)
 		AND (o.id IS NULL OR o.sensitivity = ANY(@sensitivities))

@@ -33,6 +33,10 @@ var (
 	mayReview = commit.MayReadAs("b") + `
 		AND (s.id IS NULL OR ` + commit.MayReadAs("s") + `)
 		AND (t.id IS NULL OR ` + commit.MayReadAs("t") + `)`
+	// reviewInScope admits a proposal if each side of it is in the scopes of the listing.
+	reviewInScope = inListedScopes("b") + `
+		AND (s.id IS NULL OR ` + inListedScopes("s") + `)
+		AND (t.id IS NULL OR ` + inListedScopes("t") + `)`
 	// mayReadSides admits a proposal if no side is too sensitive for the principal. A source that is not stored, as in
 	// shadow mode, is as sensitive as its candidate.
 	mayReadSides = `c.sensitivity = ANY(@sensitivities)
@@ -51,6 +55,24 @@ var (
 			WHERE ` + hiddenFrom("(x.ref->>'id')::uuid") + `)
 		THEN ` + pg.QuoteLiteral(memory.WithheldReason) + ` ELSE p.reason END`
 )
+
+// inListedScopes renders the condition that a batch or memory is in the scopes of a listing (listedScopes).
+func inListedScopes(alias string) string {
+	return `(@scopes::text[] IS NULL OR ` + alias + `.scope = ANY(@scopes))`
+}
+
+// listedScopes returns the scopes that a listing for a principal shows: those that the principal reads, and those that
+// a clearance grants. With all it returns nil: every scope that the principal may read.
+func listedScopes(p schema.Principal, all bool, clearance []policy.Clearance) []string {
+	if all {
+		return nil
+	}
+	scopes := p.ReadScopes()
+	if len(clearance) > 0 {
+		scopes = append(scopes, clearance[0].Scopes...)
+	}
+	return scopes
+}
 
 // hiddenFrom renders the condition that a memory exists and the principal may not read it.
 func hiddenFrom(id string) string {
@@ -114,11 +136,12 @@ func scanReview(row pgx.CollectableRow) (schema.ReviewItem, error) {
 type ReviewFilter struct {
 	State          schema.ReviewFilter // empty means waiting
 	Contradictions bool                // only those that seem to contradict their target
+	AllScopes      bool                // of every scope that the principal may read, those of users included
 }
 
 // ListReviews returns proposals that wait for a person or have been reviewed, newest first. The principal must be
-// able to read the source and the target within the clearance. The page's cursor is the id of the last proposal of
-// the previous page.
+// able to read the source and the target within the clearance, and both must be in the principal's scope, unless the
+// filter asks for all scopes. The page's cursor is the id of the last proposal of the previous page.
 func (s *Pipeline) ListReviews(ctx context.Context, p schema.Principal, f ReviewFilter, page pg.Page,
 	clearance ...policy.Clearance) ([]schema.ReviewItem, error) {
 	page.Limit = pg.PageLimit(page.Limit)
@@ -139,6 +162,7 @@ func (s *Pipeline) ListReviews(ctx context.Context, p schema.Principal, f Review
 			SELECT ` + reviewColumns + reviewTables + `
 			WHERE p.tenant = @tenant
 				AND ` + mayReview + `
+				AND ` + reviewInScope + `
 				AND ` + mayReadSides + `
 				AND (@before::uuid IS NULL OR (p.decided_at, p.id) < (
 					SELECT decided_at, id FROM proposals WHERE tenant = @tenant AND id = @before))
@@ -165,6 +189,7 @@ func (s *Pipeline) ListReviews(ctx context.Context, p schema.Principal, f Review
 			return err
 		}
 		rows, err := tx.Query(ctx, query, asking(p, pg.ReadGrants(p), pg.Args{
+			"scopes":        listedScopes(p, f.AllScopes, clearance),
 			"sensitivities": pg.ClearedSensitivities(clearance),
 			"before":        before,
 			"limit":         page.Limit,

@@ -127,6 +127,20 @@ func (s *Topics) RemoveTopic(ctx context.Context, p schema.Principal, id uuid.UU
 	})
 }
 
+// RemoveTopicsOf closes all topics of a user, of every agent, and deletes their answers. It returns their number.
+func (s *Topics) RemoveTopicsOf(ctx context.Context, tenant, user string, now time.Time) (n int, err error) {
+	err = commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
+		tag, err := c.Tx.Exec(ctx, `DELETE FROM topics WHERE tenant = @tenant AND scope = @scope`,
+			pg.Args{"tenant": tenant, "scope": schema.UserScope(user)})
+		n = int(tag.RowsAffected())
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("remove topics of a user: %w", err)
+	}
+	return n, nil
+}
+
 // Seeing returns the filter for what a topic's principal may see now. It is called for every topic whose answers
 // are read.
 type Seeing func(t topics.Topic) pg.Filter

@@ -22,12 +22,16 @@ const changeOtherOwners = "erase-other-owners"
 // EraseEvents permanently empties events of the ledger, and deletes the histories of the sessions that may have
 // carried them and of the runs of Context, Recall and Get that may have shown them. An open session continues with a
 // new history. The events are also removed from a memory index outside Postgres, in Qdrant or hosted. The histories of
-// other programs are not changed. If the tenant has none of the events, it does nothing.
+// other programs are not changed. If the tenant has none of the events, it does nothing. With All it erases all events
+// of a user.
 func EraseEvents(ctx workflow.Context, req api.EraseEventsRequest) (api.EraseEventsResult, error) {
 	if err := flow.Strict(ctx, &req); err != nil {
 		return api.EraseEventsResult{}, err
 	}
 	show := flow.Display{Lean: true}
+	if req.All {
+		return eraseAll(ctx, req, show)
+	}
 	show.Begin(ctx, api.PhaseForget, fmt.Sprintf("%d events", len(req.IDs)), schema.Principal{Tenant: req.Tenant})
 	var erased activities.EraseEventsResult
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
@@ -37,18 +41,8 @@ func EraseEvents(ctx workflow.Context, req api.EraseEventsRequest) (api.EraseEve
 	}
 	out := api.EraseEventsResult{Erased: erased.Events, Sessions: len(erased.Sessions), Episodes: erased.Episodes,
 		Unknown: erased.Unknown}
-	for more := len(erased.Sessions) > 0 || erased.Shown; more; {
-		var gone activities.ForgetSessionsResult
-		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-			flow.EmbedOptions("delete the histories of sessions", flow.InfrastructureAttempts)), erasing.ForgetSessions,
-			activities.ForgetSessionsRequest{Tenant: req.Tenant, Sessions: erased.Sessions, Shown: erased.Shown,
-				CancelAfter: flow.ForgetCancelAfter, TerminateAfter: flow.ForgetTerminateAfter}).Get(ctx, &gone)
-		if err != nil {
-			return api.EraseEventsResult{}, err
-		}
-		out.Runs += gone.Deleted
-		out.Indexed += gone.Indexed
-		more = gone.More
+	if err := forgetSessions(ctx, req.Tenant, erased.Sessions, erased.Shown, &out); err != nil {
+		return api.EraseEventsResult{}, err
 	}
 	var failed error // the first failure; the episodes of the other agents are still erased
 	for _, owner := range erased.Owners {
@@ -72,6 +66,77 @@ func EraseEvents(ctx workflow.Context, req api.EraseEventsRequest) (api.EraseEve
 	show.Show(ctx, api.PhaseDone, fmt.Sprintf("%d events emptied, %d runs deleted", out.Erased, out.Runs),
 		mneme.AttrOutcome.ValueSet(api.OutcomeOK))
 	return out, nil
+}
+
+// forgetSessions deletes the histories of sessions and, with shown, the runs that may have shown events. It adds to the
+// counts of a result.
+func forgetSessions(ctx workflow.Context, tenant string, sessions []string, shown bool,
+	out *api.EraseEventsResult) error {
+	for more := len(sessions) > 0 || shown; more; {
+		var gone activities.ForgetSessionsResult
+		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+			flow.EmbedOptions("delete the histories of sessions", flow.InfrastructureAttempts)), erasing.ForgetSessions,
+			activities.ForgetSessionsRequest{Tenant: tenant, Sessions: sessions, Shown: shown,
+				CancelAfter: flow.ForgetCancelAfter, TerminateAfter: flow.ForgetTerminateAfter}).Get(ctx, &gone)
+		if err != nil {
+			return err
+		}
+		out.Runs += gone.Deleted
+		out.Indexed += gone.Indexed
+		more = gone.More
+	}
+	return nil
+}
+
+// EraseStepsPerRun is the number of steps after which a run that erases all events of a user continues as new.
+const EraseStepsPerRun = 200
+
+// eraseAll erases all events of a user, step by step. A run that is started again erases what is left, and deletes the
+// histories of all sessions of the user again: an earlier run may have ended between the two.
+func eraseAll(ctx workflow.Context, req api.EraseEventsRequest, show flow.Display) (api.EraseEventsResult, error) {
+	state := api.EraseEventsState{}
+	if req.State != nil {
+		state = *req.State
+	}
+	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.EraseEventsResult, error) {
+		return state.Result, nil
+	}); err != nil {
+		return api.EraseEventsResult{}, err
+	}
+	show.Begin(ctx, api.PhaseForget, "all events of a user", schema.Principal{Tenant: req.Tenant})
+	for steps, more := 1, true; more; steps++ {
+		req.State = &api.EraseEventsState{Stream: state.Stream, Seq: state.Seq} // a step needs only the place
+		var page activities.EraseUserEventsResult
+		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+			flow.StoreOptions("empty events of a user", flow.InfrastructureAttempts)), erasing.EraseUserEvents,
+			req).Get(ctx, &page)
+		if err != nil {
+			return api.EraseEventsResult{}, err
+		}
+		// A session is asked for a new history after each step with events of it: its state may come from later events.
+		if err := forgetSessions(ctx, req.Tenant, page.Sessions, false, &state.Result); err != nil {
+			return api.EraseEventsResult{}, err
+		}
+		state.Result.Erased += page.Events
+		state.Result.Sessions += len(page.Sessions)
+		state.Result.AddEpisodes(page.Episodes)
+		state.Found = state.Found || page.Shown
+		more = page.More
+		if more {
+			state.Stream, state.Seq = page.Stream, page.Seq
+			show.Show(ctx, api.PhaseForget, fmt.Sprintf("%d events emptied", state.Result.Erased))
+			if steps >= EraseStepsPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
+				req.State = &state
+				return api.EraseEventsResult{}, flow.ContinueAsNew(ctx, EraseEvents, req)
+			}
+		}
+	}
+	if err := forgetSessions(ctx, req.Tenant, nil, state.Found, &state.Result); err != nil {
+		return api.EraseEventsResult{}, err
+	}
+	show.Show(ctx, api.PhaseDone, fmt.Sprintf("%d events emptied, %d runs deleted", state.Result.Erased,
+		state.Result.Runs), mneme.AttrOutcome.ValueSet(api.OutcomeOK))
+	return state.Result, nil
 }
 
 // eraseEpisodes erases the episodes of one agent and memories with the same content. It starts a run of Forget and

@@ -51,12 +51,15 @@ type App struct {
 // Prepare makes the checks that all commands share.
 func (a *App) Prepare(cmd *cobra.Command) (err error) {
 	if cmd.Name() == "version" {
-		return nil
+		return refuseUnused(cmd)
 	}
 	if a.CfgErr != nil && cmd.Name() != DoctorName { // doctor reports the error together with other problems
 		return WithCode(ExitUsage, a.CfgErr)
 	}
 	if err := refuseEmpty(cmd); err != nil {
+		return err
+	}
+	if err := refuseUnused(cmd); err != nil {
 		return err
 	}
 	if a.Timeout <= 0 {

@@ -247,7 +247,7 @@ func Span(d time.Duration) string { return mneme.ShortDuration(d.Round(time.Seco
 type Page[T any] struct {
 	Items []T    `json:"items"`
 	Next  string `json:"next,omitempty"` // the cursor of the next page; absent on the last page
-	Note  string `json:"note,omitempty"` // that the tenant is not known
+	Note  string `json:"note,omitempty"` // why it is empty, for example that the tenant is not known
 }
 
 // OpenInput opens a file, or standard input for "-". The caller closes it. A file that cannot be opened is an error of

@@ -82,7 +82,7 @@ for the recall's principal. Anyone who has a token can use it until it expires.`
 		Example: `  mneme trust sign --agent support --authenticated --max-sensitivity high --expires 10m
   mneme recall "what is owed" --agent support --max-sensitivity high --trust-token "$TOKEN"`,
 	})
-	cmd.AddCommand(newTrustSign(a), newTrustVerify(a))
+	cmd.AddCommand(WithTrust(newTrustSign(a)), ForInstallation(newTrustVerify(a)))
 	return cmd
 }
 
@@ -113,6 +113,9 @@ func newTrustSign(a *App) *cobra.Command {
 also its contents.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := RefuseWith(cmd.Flags(), "sign, which makes a token", "trust-token"); err != nil {
+				return err
+			}
 			if err := a.needTrustKey(); err != nil {
 				return err
 			}

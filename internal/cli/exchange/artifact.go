@@ -18,9 +18,9 @@ import (
 func NewArtifact(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "artifact",
-		Short: "Store and fetch files that episodes refer to: logs, screenshots",
+		Short: "Store, fetch and remove files that episodes refer to: logs, screenshots",
 	}
-	cmd.AddCommand(newArtifactPut(a), newArtifactGet(a))
+	cmd.AddCommand(newArtifactPut(a), newArtifactGet(a), newArtifactRemove(a))
 	app.Group(cmd)
 	return cmd
 }
@@ -112,6 +112,52 @@ func writeArtifact(path string, data []byte) error {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return file.Close()
+}
+
+func newArtifactRemove(a *app.App) *cobra.Command {
+	all := false
+	cmd := &cobra.Command{
+		Use:   "remove ADDRESS | --all --user NAME",
+		Short: "Remove an artifact that you stored",
+		Long: `Remove an artifact that you stored. --all removes all artifacts that a user stored, through every agent.
+An artifact stays stored while a memory refers to it, or if another user or agent has stored the same bytes.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if all == (len(args) == 1) {
+				return app.Invalid("address", "name an artifact, or use --all with a user")
+			}
+			p, check := a.Cfg.Principal, app.CheckPrincipal(a.Cfg.Principal)
+			if all {
+				check = app.NeedUser(a, cmd.Flags())
+			}
+			if check != nil {
+				return check
+			}
+			st, err := a.OpenStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd.Context())
+			defer cancel()
+			var out pipeline.RemovedArtifacts
+			if all {
+				out, err = st.RemoveArtifactsOf(ctx, p.Tenant, p.User, time.Now())
+			} else {
+				out, err = st.RemoveArtifact(ctx, p, args[0], time.Now())
+			}
+			if err != nil {
+				return err
+			}
+			return a.Print(out, func(t *app.Text) {
+				t.Line("%d artifacts removed", out.Removed)
+				if out.Kept > 0 {
+					t.Line("%d stay: a memory refers to them, or others have stored the same bytes", out.Kept)
+				}
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "all artifacts of the user (--user), of every agent")
+	return cmd
 }
 
 func describeArtifact(t *app.Text, artifact pipeline.Artifact) {

@@ -40,6 +40,11 @@ The file is a snapshot of the database. Its contents are not encrypted: protect 
   mneme export --tag ops --since 2026-01-01 | gzip > ops.jsonl.gz`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if x.AllAgents {
+				if err := app.RefuseWith(cmd.Flags(), "--all-agents", "agent"); err != nil {
+					return err
+				}
+			}
 			// the copy is for people who may read the database, so it contains everything that is not excluded
 			limit := schema.Sensitivity(filter.MaxSensitivity)
 			f, err := filter.Filter(cmd.Flags(), a.Cfg, policy.UpTo(limit))

@@ -18,6 +18,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	enumspb "go.temporal.io/api/enums/v1"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/term"
@@ -98,7 +99,7 @@ speaker, text, session, when, image_caption}]); each turn becomes an observation
 			if err := checkSettings(req); err != nil {
 				return err
 			}
-			return importFile(cmd.Context(), a, args[0], f, req)
+			return importFile(cmd.Context(), a, cmd.Flags(), args[0], f, req)
 		},
 	}
 	flags := cmd.Flags()
@@ -164,7 +165,14 @@ type importer struct {
 	report ImportReport
 }
 
-func importFile(ctx context.Context, a *app.App, path string, f importFlags, req schema.IngestRequest) error {
+func importFile(
+	ctx context.Context,
+	a *app.App,
+	flags *pflag.FlagSet,
+	path string,
+	f importFlags,
+	req schema.IngestRequest,
+) error {
 	input, size := a.In, int64(-1)
 	if path != "-" {
 		file, err := os.Open(path)
@@ -183,6 +191,9 @@ func importFile(ctx context.Context, a *app.App, path string, f importFlags, req
 	}
 	switch f.format {
 	case formatMem0, formatMembrane:
+		if err := refuseForRecords(flags, "--format "+f.format); err != nil {
+			return err
+		}
 		return importForeign(ctx, a, input, f, req)
 	case FormatMneme:
 		peek := bufio.NewReaderSize(input, 4096)
@@ -190,6 +201,9 @@ func importFile(ctx context.Context, a *app.App, path string, f importFlags, req
 			if req.Principal.User != "" {
 				return app.Invalid("principal.user",
 					"must be empty for an export: its memories are restored to the users that they belong to")
+			}
+			if err := refuseForExport(flags); err != nil {
+				return err
 			}
 			file, ok := input.(*os.File)
 			if !ok || !rewind(file) {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/spf13/pflag"
+
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/schema"
 )
@@ -23,6 +25,18 @@ const (
 )
 
 var importFormats = []string{FormatMneme, formatLocomo, formatMem0, formatMembrane}
+
+// refuseForRecords refuses the flags of an import that have an effect only on candidates, and more.
+func refuseForRecords(flags *pflag.FlagSet, option string, more ...string) error {
+	return app.RefuseWith(flags, option, append(more, "no-update-delete", "min-fact-confidence", "batch-size", "parallel",
+		"oversized", "wait", "again")...)
+}
+
+// refuseForExport refuses the flags of an import that have no effect on an export.
+func refuseForExport(flags *pflag.FlagSet) error {
+	return refuseForRecords(flags, "an export, whose memories are restored as they were", "visibility", "mode", "agent",
+		"project", "scope", "policy-group")
+}
 
 // maxLine is the limit of one line: a whole LoCoMo conversation is one line.
 const maxLine = 64 << 20

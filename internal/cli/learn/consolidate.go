@@ -41,6 +41,16 @@ the tenant, as the schedule does every hour.`,
 			if all && (in.Full || shared) {
 				return app.Invalid("all", "cannot be given with --full or --shared")
 			}
+			if all {
+				if err := app.RefusePrincipal(cmd.Flags(), "--all"); err != nil {
+					return err
+				}
+			}
+			if shared {
+				if err := app.RefuseWith(cmd.Flags(), "--shared", "agent"); err != nil {
+					return err
+				}
+			}
 			p := a.Cfg.Principal
 			in.LearnScope = api.LearnScope{Tenant: p.Tenant, Agent: p.Agent, Project: p.Project,
 				Scope: p.EffectiveScope()}

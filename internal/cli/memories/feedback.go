@@ -55,6 +55,9 @@ for one memory, and with 5 if some of several memories were refused.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := f.request(a.Cfg.Principal, args[0])
 			if !f.says(cmd.Flags()) {
+				if err := app.RefuseWithout(cmd.Flags(), "a verdict or an outcome", "actor"); err != nil {
+					return err
+				}
 				return showRetrieved(a, cmd, args[0])
 			}
 			if err := req.Validate(); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/admin"
 	"github.com/mneme/mneme/store/pg"
 )
 
@@ -213,6 +214,8 @@ type Forgotten struct {
 	// SaysSame lists memories with the same content. They are selected only with --everywhere.
 	SaysSame []Sampled             `json:"says_same,omitempty"`
 	Receipt  *schema.ForgetReceipt `json:"receipt,omitempty"` // receipt of a run that has ended
+	// Left is what is still stored of the user, after all memories of a user were erased.
+	Left *admin.HeldOfUser `json:"left,omitempty"`
 }
 
 // forget starts a request and shows its preview. If the request is confirmed, it also waits for the end.
@@ -274,10 +277,20 @@ func forget(ctx context.Context, a *app.App, req schema.ForgetRequest, yes bool)
 		return refusedForget(err)
 	}
 	out.Receipt = &receipt
+	if p := req.Principal; p.User != "" && req.Selector.All && req.Mode == schema.ForgetErase {
+		limited, cancel := a.Within(ctx) // the run may have taken longer than the first one
+		defer cancel()
+		left, err := st.HeldOfUser(limited, p.Tenant, p.User)
+		if err != nil {
+			return err
+		}
+		out.Left = &left
+	}
 	err = a.Print(out, func(t *app.Text) {
 		receiptText(t, receipt)
-		if user := req.Principal.User; user != "" && req.Selector.All && req.Mode == schema.ForgetErase {
-			t.Line("the ledger keeps the events of the user's sessions: mneme events erase --all --user %s", user)
+		if out.Left != nil {
+			t.Line("")
+			app.HeldText(t, *out.Left)
 		}
 	})
 	if err != nil {

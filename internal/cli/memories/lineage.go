@@ -39,6 +39,8 @@ edges; "cut" says why the rest is missing.`,
 			switch {
 			case !ok:
 				return app.Invalid("format", "must be tree, mermaid or dot")
+			case a.JSON && cmd.Flags().Changed("format"):
+				return app.Invalid("format", "has no effect with --json; leave it out")
 			case depth < 1 || depth > read.MaxLineageDepth:
 				return app.Invalid("depth", "must be between 1 and %d", read.MaxLineageDepth)
 			}

@@ -69,6 +69,10 @@ order: the response, and "query". A query that fails has "error" instead, and th
 				return app.Invalid("query", "is empty")
 			case format != "text" && format != "prompt" && format != "json":
 				return app.Invalid("format", "must be text, prompt or json")
+			case format != "json" && cmd.Flags().Changed("format") && (a.JSON || batch != ""):
+				return app.Invalid("format", "must be json with --json or --batch, or left out")
+			case format == "prompt" && shaping.explain:
+				return app.Invalid("explain", "has no effect with --format prompt; leave it out")
 			}
 			a.JSON = a.JSON || format == "json" || batch != ""
 			req.Query = strings.Join(args, " ")

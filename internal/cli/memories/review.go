@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -32,8 +30,8 @@ the reviewed memories have not changed. A proposal that is not decided expires.`
   mneme review show 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b
   mneme review approve 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --reason "she told me herself"`,
 	})
-	cmd.AddCommand(newReviewList(a), newReviewShow(a), newReviewDecide(a, schema.DecisionApprove),
-		newReviewDecide(a, schema.DecisionReject))
+	cmd.AddCommand(app.WithTrust(newReviewList(a)), app.WithTrust(newReviewShow(a)),
+		newReviewDecide(a, schema.DecisionApprove), newReviewDecide(a, schema.DecisionReject))
 	return cmd
 }
 
@@ -46,7 +44,9 @@ func newReviewList(a *app.App) *cobra.Command {
 		Use:   "list",
 		Short: "List proposals that wait for a decision, newest first",
 		Long: `List proposals that wait for a decision, or have had one, newest first. JSON is
-{"items":[…],"next":"ID"}; --before takes next, for the next page.`,
+{"items":[…],"next":"ID"}; --before takes next, for the next page.
+
+` + scopesHelp,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.State = schema.ReviewFilter(state); !f.State.Valid() {
@@ -54,6 +54,9 @@ func newReviewList(a *app.App) *cobra.Command {
 			}
 			if limit < 1 || limit > 500 {
 				return app.Invalid("limit", "must be between 1 and 500")
+			}
+			if err := checkAllScopes(a, f.AllScopes); err != nil {
+				return err
 			}
 			st, err := a.OpenStore(cmd.Context())
 			if err != nil {
@@ -73,6 +76,15 @@ func newReviewList(a *app.App) *cobra.Command {
 			if len(found) == limit {
 				out.Next = found[len(found)-1].ProposalID
 			}
+			out.Note, err = noteOtherScopes(len(found), before, f.AllScopes, func() (int, error) {
+				all := f
+				all.AllScopes = true
+				others, err := st.ListReviews(ctx, a.Cfg.Principal, all, pg.Page{Limit: 1}, seen)
+				return len(others), err
+			})
+			if err != nil {
+				return err
+			}
 			return a.Print(out, func(t *app.Text) {
 				rows := make([][]string, 0, len(found))
 				for _, r := range found {
@@ -80,6 +92,7 @@ func newReviewList(a *app.App) *cobra.Command {
 						app.When(r.ExpiresAt), proposedChange(r)})
 				}
 				t.Table("PROPOSAL ACTION STATE WHY EXPIRES CHANGE", rows)
+				t.Note(out.Note)
 				if out.Next != "" {
 					t.Line("more: --before %s", out.Next)
 				}
@@ -88,6 +101,7 @@ func newReviewList(a *app.App) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&state, "state", string(schema.ReviewsWaiting), "waiting, decided (expired ones included) or all")
+	flags.BoolVar(&f.AllScopes, "all-scopes", false, allScopesUsage)
 	flags.BoolVar(&f.Contradictions, "contradictions", false, "only proposals that seem to contradict their target")
 	flags.StringVar(&before, "before", "", "id of the last proposal of the previous page")
 	flags.IntVar(&limit, "limit", 50, "maximum number of proposals, up to 500")
@@ -417,70 +431,4 @@ func reviewedText(t *app.Text, items []Reviewed) {
 		rows = append(rows, []string{r.ProposalID, string(r.Status), r.MemoryID, note})
 	}
 	t.Table("PROPOSAL STATUS MEMORY NOTE", rows)
-}
-
-// NewContradictions returns the command that lists contradictions.
-func NewContradictions(a *app.App) *cobra.Command {
-	var before string
-	var limit int
-	var sensitivity *string
-	cmd := &cobra.Command{
-		Use:   "contradictions",
-		Short: "List contradictions, with both sides",
-		Long: `List contradictions, with both sides: contested memories in pairs, the latest first, and
-then waiting proposals that seem to contradict the memory they would replace. Resolve the pairs with "revise
-resolve"; decide the proposals with "review".
-
-JSON is {"items":[…],"next":"CURSOR"}; --before takes next, for the next page.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if limit < 1 || limit > 500 {
-				return app.Invalid("limit", "must be between 1 and 500")
-			}
-			st, err := a.OpenStore(cmd.Context())
-			if err != nil {
-				return err
-			}
-			ctx, cancel := a.Within(cmd.Context())
-			defer cancel()
-			seen, err := a.Clearance(*sensitivity)
-			if err != nil {
-				return err
-			}
-			found, err := st.Contradictions(ctx, a.Cfg.Principal, pg.Page{Before: before, Limit: limit}, seen)
-			if err != nil {
-				return err
-			}
-			out := app.Page[schema.Contradiction]{Items: found}
-			if len(found) == limit {
-				out.Next = found[len(found)-1].Cursor
-			}
-			return a.Print(out, func(t *app.Text) { contradictionsText(t, out) })
-		},
-	}
-	flags := cmd.Flags()
-	flags.StringVar(&before, "before", "", "cursor of the last contradiction of the previous page")
-	flags.IntVar(&limit, "limit", 50, "maximum number of contradictions, up to 500")
-	sensitivity = app.SensitivityFlag(cmd.Flags())
-	return cmd
-}
-
-func contradictionsText(t *app.Text, p app.Page[schema.Contradiction]) {
-	rows := make([][]string, 0, 2*len(p.Items))
-	for _, c := range p.Items {
-		left := []string{app.When(c.Since), "proposal " + c.ProposalID, "", "proposed", c.Left.Content}
-		if c.Kind == schema.ContradictionOfMemories {
-			left = sideRow(app.When(c.Since), c.Left)
-		}
-		right := sideRow("", c.Right)
-		rows = append(rows, slices.Insert(left, 4, c.Reason), slices.Insert(right, 4, ""))
-	}
-	t.Table("SINCE WHAT VERSION STATUS REASON CONTENT", rows)
-	if p.Next != "" {
-		t.Line("more: --before %s", p.Next)
-	}
-}
-
-func sideRow(since string, s schema.Side) []string {
-	return []string{since, "memory " + s.ID, strconv.Itoa(s.Version), string(s.Status), s.Content}
 }

@@ -244,6 +244,11 @@ does not fit into the token budget of the day exits with 6; the previous answer 
 			if all == (len(args) == 1) {
 				return app.Invalid("id", "name a topic, or --all")
 			}
+			if all {
+				if err := app.RefusePrincipal(cmd.Flags(), "--all"); err != nil {
+					return err
+				}
+			}
 			out, held := topicRefreshed{}, 0
 			var err error
 			if all {
@@ -318,11 +323,19 @@ func (r topicRefreshed) text(t *app.Text) {
 }
 
 func newTopicRemove(a *app.App) *cobra.Command {
-	return &cobra.Command{
-		Use:   "remove ID",
+	all := false
+	cmd := &cobra.Command{
+		Use:   "remove ID | --all --user NAME",
 		Short: "Close a topic; its answers are deleted",
-		Args:  cobra.ExactArgs(1),
+		Long:  `Close a topic; its answers are deleted. --all closes all topics of a user, of every agent.`,
+		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if all == (len(args) == 1) {
+				return app.Invalid("id", "name a topic, or use --all with a user")
+			}
+			if all {
+				return removeTopicsOfUser(a, cmd)
+			}
 			id, err := app.ParseID("id", args[0])
 			if err != nil {
 				return err
@@ -342,4 +355,24 @@ func newTopicRemove(a *app.App) *cobra.Command {
 			return a.Print(map[string]string{"removed": id.String()}, func(t *app.Text) { t.Line("removed %s", id) })
 		},
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "all topics of the user (--user), of every agent")
+	return cmd
+}
+
+// removeTopicsOfUser closes all topics of the user, of every agent and project.
+func removeTopicsOfUser(a *app.App, cmd *cobra.Command) error {
+	if err := app.NeedUser(a, cmd.Flags()); err != nil {
+		return err
+	}
+	st, err := a.OpenStore(cmd.Context())
+	if err != nil {
+		return err
+	}
+	ctx, cancel := a.Within(cmd.Context())
+	defer cancel()
+	n, err := st.RemoveTopicsOf(ctx, a.Cfg.Principal.Tenant, a.Cfg.Principal.User, time.Now())
+	if err != nil {
+		return err
+	}
+	return a.Print(map[string]int{"removed": n}, func(t *app.Text) { t.Line("%d topics removed", n) })
 }

@@ -16,7 +16,9 @@ func NewMigrate(a *app.App) *cobra.Command {
 		&cobra.Command{
 			Use:   "up",
 			Short: "Apply pending migrations; safe to repeat and to run concurrently",
-			Args:  cobra.NoArgs,
+			Long: `Apply pending migrations. It is safe to repeat the command and to run it concurrently. --timeout bounds no
+migration, because one may take long.`,
+			Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				databaseURL, err := a.DatabaseURL()
 				if err != nil {

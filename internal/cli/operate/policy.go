@@ -20,7 +20,7 @@ import (
 // NewPolicy returns the command that checks classification rules.
 func NewPolicy(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{Use: "policy", Short: "Check classification rules, and show their decisions"})
-	cmd.AddCommand(newPolicyCheck(a), newPolicyExplain(a))
+	cmd.AddCommand(app.ForInstallation(newPolicyCheck(a)), newPolicyExplain(a))
 	return cmd
 }
 
@@ -91,6 +91,9 @@ With --kind fact, CONTENT is a fact that the pipeline extracted from such a cand
 			if n := min(len(args), 1) + given(cmd.Flags(), "candidate") + given(cmd.Flags(), "record"); n != 1 {
 				return app.Invalid("content", "give CONTENT, --candidate or --record")
 			}
+			if err := explainWithoutEffect(cmd.Flags(), kind); err != nil {
+				return err
+			}
 			rules, err := a.ReadPolicy(cmp.Or(file, a.Cfg.PolicyFile))
 			if err != nil {
 				return err
@@ -144,6 +147,26 @@ With --kind fact, CONTENT is a fact that the pipeline extracted from such a cand
 	flags.StringVar(&claim, "claim", "", "of the fact, as subject,predicate,object")
 	candidate.Register(flags)
 	return cmd
+}
+
+// explainWithoutEffect refuses the flags that have no effect on the input that was given.
+func explainWithoutEffect(flags *pflag.FlagSet, kind string) error {
+	var described pflag.FlagSet
+	new(exchange.CandidateFlags).Register(&described)
+	var names []string
+	described.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if flags.Changed("record") {
+		return app.RefuseWith(flags, "--record", append(names, "visibility", "kind", "confidence", "claim")...)
+	}
+	if flags.Changed("candidate") {
+		if err := app.RefuseWith(flags, "--candidate", names...); err != nil {
+			return err
+		}
+	}
+	if policy.Kind(kind) != policy.KindFact {
+		return app.RefuseWithout(flags, "--kind fact", "confidence", "claim")
+	}
+	return nil
 }
 
 // given counts a flag that was set.

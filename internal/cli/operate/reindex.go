@@ -139,7 +139,7 @@ func followReindex(ctx context.Context, a *app.App, c client.Client, run client.
 func NewIndex(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{Use: "index",
 		Short: "Show the vector index, compare it with Postgres, and retry refused memories"})
-	cmd.AddCommand(newIndexStatus(a), newIndexDrift(a), newIndexParked(a), newIndexRetry(a))
+	cmd.AddCommand(newIndexStatus(a), app.ForInstallation(newIndexDrift(a)), newIndexParked(a), newIndexRetry(a))
 	return cmd
 }
 

@@ -90,6 +90,12 @@ At its start the worker creates missing schedules from the defaults. It does not
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if show {
+				if len(args) > 0 {
+					return app.Invalid("print", "takes no file")
+				}
+				if err := app.RefuseWith(cmd.Flags(), "--print", "take-over", "json"); err != nil {
+					return err
+				}
 				_, err := io.WriteString(a.Out, mneme.DefaultSchedulesFile())
 				return err
 			}

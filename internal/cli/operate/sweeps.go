@@ -40,6 +40,9 @@ func sweepCommand(
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			in := api.SweepInput{Tenant: a.Cfg.Principal.Tenant, BatchSize: batch}
 			if all {
+				if err := app.RefuseWith(cmd.Flags(), "--all-tenants", "tenant"); err != nil {
+					return err
+				}
 				in.Tenant = ""
 			}
 			var result *api.SweepResult

@@ -38,8 +38,10 @@ func newBeliefsList(a *app.App) *cobra.Command {
 	q := beliefsQuery{limit: 100}
 	cmd := &cobra.Command{
 		Use:   "list [STREAM]",
-		Short: "List the beliefs of a stream that the agent sees, or its own beliefs in all streams",
-		Args:  cobra.MaximumNArgs(1),
+		Short: "List the beliefs of a stream that the agent sees, or its own beliefs",
+		Long: `List the beliefs of a stream that the agent sees, or without a stream its own beliefs. Without a user, the
+beliefs in streams of users are listed only if the stream is named.`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out, err := q.read(cmd.Context(), a, args)
 			if err != nil {

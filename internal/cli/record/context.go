@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/recall/contexts"
@@ -28,6 +29,9 @@ it, and the command says so.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p := a.Cfg.Principal
 			if err := app.CheckPrincipal(p); err != nil {
+				return err
+			}
+			if err := settingsWithoutEffect(cmd.Flags()); err != nil {
 				return err
 			}
 			if identity != "" {
@@ -82,6 +86,19 @@ it, and the command says so.`,
 		"show a belief instead of the events that it covers")
 	flags.IntVar(&in.Memory.MaxBeliefs, "max-beliefs", 0, "number of beliefs with --reflection-threshold; 0 for 32")
 	return cmd
+}
+
+// settingsWithoutEffect refuses the flags that set a form of memory that is not chosen.
+func settingsWithoutEffect(flags *pflag.FlagSet) error {
+	if !flags.Changed("use-salience") {
+		if err := app.RefuseWithout(flags, "--use-salience", "use-index", "top-k"); err != nil {
+			return err
+		}
+	}
+	if !flags.Changed("reflection-threshold") {
+		return app.RefuseWithout(flags, "--reflection-threshold", "max-beliefs")
+	}
+	return nil
 }
 
 func contextBuilder(cmd *cobra.Command, a *app.App) (*contexts.Builder, error) {

@@ -27,8 +27,10 @@ type EraseResult struct {
 	Runs     int      `json:"runs,omitempty"`     // deleted runs that carried or showed the events
 	Indexed  int      `json:"indexed,omitempty"`  // events that were removed from a memory index outside Postgres
 	Episodes []string `json:"episodes,omitempty"` // records that repeat the events and were not erased
-	Unknown  []string `json:"unknown,omitempty"`  // ids without an event of the user, or without an event
-	User     string   `json:"user,omitempty"`     // whose events were erased, with --all
+	// MoreEpisodes means that there are more than those in Episodes.
+	MoreEpisodes bool     `json:"more_episodes,omitempty"`
+	Unknown      []string `json:"unknown,omitempty"` // ids without an event of the user, or without an event
+	User         string   `json:"user,omitempty"`    // whose events were erased, with --all
 	// Unreached means that Temporal did not answer: runs of Context may still show the events. No session carried
 	// them.
 	Unreached bool `json:"unreached,omitempty"`
@@ -59,7 +61,8 @@ memories extracted from them, and the receipt is printed. Episodes of another ag
 command with its name as --agent. The other events of these sessions are still in the ledger.
 
 With --all and a user it empties all events of the user's streams, of every agent. Erase the user's memories as well:
-mneme forget --user NAME --all --mode erase. If the command is interrupted, run it again.`,
+mneme forget --user NAME --all --mode erase. If the command is interrupted, the run continues; the same command shows
+its result.`,
 		Example: `  mneme events erase e2 --yes
   mneme events erase e2 e3 --everywhere --reason "asked for by the user" --yes
   mneme events erase --all --user maya --reason "asked for by the user" --yes`,
@@ -70,6 +73,12 @@ mneme forget --user NAME --all --mode erase. If the command is interrupted, run 
 			}
 			if f.everywhere && strings.TrimSpace(f.Reason) == "" {
 				return app.Invalid("reason", "is required with --everywhere: the records' history keeps it")
+			}
+			if !f.everywhere {
+				err := app.RefuseWithout(cmd.Flags(), "--everywhere: erasing the same events twice is harmless", "operation-id")
+				if err != nil {
+					return err
+				}
 			}
 			if f.all {
 				return f.eraseAll(cmd.Context(), a, args)
@@ -88,8 +97,7 @@ mneme forget --user NAME --all --mode erase. If the command is interrupted, run 
 	return cmd
 }
 
-// eraseAll erases the events of all streams of the user, page by page. Events that are erased already are included:
-// an earlier call may have ended before it deleted the histories.
+// eraseAll erases the events of all streams of the user, in a run that continues if the command is interrupted.
 func (f *eraseFlags) eraseAll(ctx context.Context, a *app.App, ids []string) error {
 	p := a.Cfg.Principal
 	switch {
@@ -100,34 +108,67 @@ func (f *eraseFlags) eraseAll(ctx context.Context, a *app.App, ids []string) err
 	case f.everywhere:
 		return app.Invalid("everywhere", "must not be given with --all: mneme forget --all erases the user's memories")
 	}
-	if err := p.CheckUser(); err != nil {
+	operation := f.Operation(p)
+	req := api.EraseEventsRequest{Tenant: p.Tenant, User: p.User, All: true, Actor: operation.By(),
+		Reason: operation.Reason}
+	if err := req.Validate(); err != nil {
 		return err
 	}
+	c, err := a.OpenTemporal(ctx)
+	if err != nil {
+		return f.emptyAll(ctx, a, err)
+	}
+	limited, cancel := a.Within(ctx)
+	run, err := mneme.StartEraseEvents(limited, c, a.Cfg.TaskQueue, req)
+	cancel()
+	if err != nil {
+		return err
+	}
+	a.Interrupted = "the run continues: " + run.GetID()
+	var done api.EraseEventsResult
+	if err := a.Follow(ctx, run, &done); err != nil {
+		return err
+	}
+	out := EraseResult{User: p.User, Erased: done.Erased, Runs: done.Runs, Indexed: done.Indexed, Episodes: done.Episodes,
+		MoreEpisodes: done.MoreEpisodes}
+	return a.Print(out, out.text)
+}
+
+// emptyAll empties the events of the user without Temporal, which did not answer. It returns the error of Temporal if
+// histories of sessions may still contain the events.
+func (f *eraseFlags) emptyAll(ctx context.Context, a *app.App, away error) error {
 	st, err := a.OpenStore(ctx)
 	if err != nil {
 		return err
 	}
-	all := EraseResult{User: p.User}
+	p, operation := a.Cfg.Principal, f.Operation(a.Cfg.Principal)
+	all, carried := EraseResult{User: p.User, Unreached: true}, false
 	for place := (events.Place{}); ; {
 		limited, cancel := a.Within(ctx)
 		page, last, err := st.OfUser(limited, p.Tenant, p.User, place, ledger.MaxAppend)
+		var erased sessions.Erased
+		if err == nil && len(page) > 0 {
+			erased, err = st.EraseEvents(limited, sessions.EraseInput{Tenant: p.Tenant, User: p.User, IDs: page,
+				Now: time.Now(), Receipt: ledger.Receipt{By: operation.By(), Reason: operation.Reason}})
+		}
 		cancel()
 		if err != nil {
 			return err
 		}
 		if len(page) == 0 {
-			slices.Sort(all.Episodes)
-			all.Episodes = slices.Compact(all.Episodes)
-			return a.Print(all, all.text)
+			break
 		}
-		out, err := f.erasePage(ctx, a, page)
-		if err != nil {
-			return err
+		all.Erased, carried, place = all.Erased+erased.Events, carried || len(erased.Workflows) > 0, last
+		for _, id := range erased.Episodes {
+			all.Episodes = append(all.Episodes, id.String())
 		}
-		all.Erased, all.Runs, all.Indexed = all.Erased+out.Erased, all.Runs+out.Runs, all.Indexed+out.Indexed
-		all.Episodes, all.Unreached = append(all.Episodes, out.Episodes...), all.Unreached || out.Unreached
-		place = last
 	}
+	if carried {
+		return fmt.Errorf("%d events are emptied, but session histories may still contain them: %w", all.Erased, away)
+	}
+	slices.Sort(all.Episodes)
+	all.Episodes = slices.Compact(all.Episodes)
+	return a.Print(all, all.text)
 }
 
 // erase erases the events with these ids and prints the result.
@@ -254,7 +295,8 @@ func (r EraseResult) text(t *app.Text) {
 		}
 	}
 	if r.User != "" && len(r.Episodes) > 0 {
-		t.Line("%d episodes repeat them: mneme forget --user %s --all --mode erase", len(r.Episodes), r.User)
+		more := map[bool]string{true: " or more"}[r.MoreEpisodes]
+		t.Line("%d%s episodes repeat them: mneme forget --user %s --all --mode erase", len(r.Episodes), more, r.User)
 		return
 	}
 	for _, id := range r.Episodes {

@@ -26,7 +26,7 @@ func NewEvents(a *app.App) *cobra.Command {
 
 The ledger is append-only. Its events are in streams: world/NAME, run/NAME or conversation/NAME. An event has a
 number in its stream, without gaps. Erasing empties an event and leaves its number, kind and times.`})
-	cmd.AddCommand(newAppend(a), newTail(a), newReplay(a), newStreams(a), newErase(a))
+	cmd.AddCommand(newAppend(a), newTail(a), app.ForTenant(newReplay(a)), app.ForTenant(newStreams(a)), newErase(a))
 	return cmd
 }
 

@@ -298,6 +298,11 @@ func newSessionList(a *app.App) *cobra.Command {
 		if err := app.CheckLimit("number", in.Limit, sessions.MaxPage); err != nil {
 			return err
 		}
+		if every {
+			if err := app.RefuseWith(cmd.Flags(), "--every-agent", "agent"); err != nil {
+				return err
+			}
+		}
 		in.Tenant, in.User = a.Cfg.Principal.Tenant, a.Cfg.Principal.User
 		if !every {
 			in.Agent = a.Cfg.Principal.Agent
