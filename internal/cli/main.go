@@ -84,6 +84,8 @@ Exit codes:
 			return a.Prepare(cmd)
 		},
 	}
+	root.Version = app.Version() // for --version
+	root.SetVersionTemplate("mneme {{.Version}}\n")
 	p, flags := &a.Cfg.Principal, root.PersistentFlags()
 	flags.StringVar(&p.Tenant, "tenant", p.Tenant, "tenant, which owns the memories (MNEME_TENANT)")
 	flags.StringVar(&p.Agent, "agent", p.Agent, "agent on whose behalf the command runs (MNEME_AGENT)")

@@ -68,7 +68,7 @@ func (a *App) Prepare(cmd *cobra.Command) (err error) {
 	if err := a.Cfg.Principal.CheckUser(); err != nil {
 		return err
 	}
-	if a.traces, err = telemetry.OpenTraces(cmd.Context(), "mneme", versionName()); err != nil {
+	if a.traces, err = telemetry.OpenTraces(cmd.Context(), "mneme", Version()); err != nil {
 		return WithCode(ExitUsage, err)
 	}
 	return nil

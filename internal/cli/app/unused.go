@@ -65,7 +65,7 @@ func refuseUnused(cmd *cobra.Command) error {
 	if annotated(cmd, usesTrust) == "" {
 		unused = append(unused, trustFlags...)
 	}
-	for _, name := range givenOf(cmd.Flags(), unused) {
+	if name := givenOf(cmd.Flags(), unused); name != "" {
 		if whom != "" && !slices.Contains(trustFlags, name) {
 			return Invalid(name, "has no effect: %s works for %s; leave the flag out", cmd.CommandPath(), whom)
 		}
@@ -77,7 +77,7 @@ func refuseUnused(cmd *cobra.Command) error {
 // RefuseWith refuses flags that have no effect together with another one: an option as the caller wrote it, such as
 // "--all".
 func RefuseWith(flags *pflag.FlagSet, option string, names ...string) error {
-	for _, name := range givenOf(flags, names) {
+	if name := givenOf(flags, names); name != "" {
 		return Invalid(name, "has no effect with %s; leave it out", option)
 	}
 	return nil
@@ -85,7 +85,7 @@ func RefuseWith(flags *pflag.FlagSet, option string, names ...string) error {
 
 // RefuseWithout refuses flags that have an effect only together with another one.
 func RefuseWithout(flags *pflag.FlagSet, option string, names ...string) error {
-	for _, name := range givenOf(flags, names) {
+	if name := givenOf(flags, names); name != "" {
 		return Invalid(name, "has an effect only with %s", option)
 	}
 	return nil
@@ -97,14 +97,14 @@ func RefusePrincipal(flags *pflag.FlagSet, option string) error {
 	return RefuseWith(flags, option, principalFlags...)
 }
 
-// givenOf returns the flags that were given a value on the command line.
-func givenOf(flags *pflag.FlagSet, names []string) (out []string) {
+// givenOf returns the first of the flags that was given a value on the command line, or "".
+func givenOf(flags *pflag.FlagSet, names []string) string {
 	for _, name := range names {
 		if f := flags.Lookup(name); f != nil && f.Changed && f.Value.String() != "" {
-			out = append(out, name)
+			return name
 		}
 	}
-	return out
+	return ""
 }
 
 // NeedUser checks that a command with --all, which works for all agents of a user, names a user and no agent.

@@ -9,7 +9,8 @@ import (
 // version is set by the Makefile.
 var version = ""
 
-func versionName() string {
+// Version returns the version of the program, or "unknown".
+func Version() string {
 	if version != "" {
 		return version
 	}
@@ -26,7 +27,7 @@ func NewVersion(a *App) *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			v := versionName()
+			v := Version()
 			return a.Print(map[string]string{"version": v}, func(t *Text) { t.Line("mneme %s", v) })
 		},
 	}
