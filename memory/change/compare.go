@@ -284,11 +284,9 @@ func onlyCategory(m alignment) bool {
 // ofPart reports whether the later statement rejects only a part of what it names, for something of another category:
 // "it does not use Kubernetes secrets, it reads them from Vault".
 func ofPart(a, b frame.Frame) bool {
-	if b.Telling == nil || len(b.Values) == 0 {
-		return false
-	}
-	return slices.ContainsFunc(b.Old, func(o frame.Value) bool {
-		return english.Subset(strings.Fields(o.Key), b.Telling.Parts) && o.Category != b.Values[0].Category
+	told := b.Telling()
+	return told != nil && len(b.Values) > 0 && slices.ContainsFunc(b.Old, func(o frame.Value) bool {
+		return english.Subset(strings.Fields(o.Key), told.Parts) && o.Category != b.Values[0].Category
 	})
 }
 

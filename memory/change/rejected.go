@@ -14,25 +14,25 @@ func rejected(f frame.Frame, later []frame.Frame) Relation {
 	if len(later) == 0 || f.Negated || f.Ended || f.Past || f.Hedged || f.IfClause || f.Sentiment != 0 {
 		return Relation{}
 	}
-	told := later[0].Telling
-	if told == nil || len(told.Over)+len(told.Was) == 0 {
+	named := func(v frame.Value) bool {
+		return v.Key != "" && (frame.SingleKind(v.Kind) || later[0].TextHas(strings.Fields(v.Key)))
+	}
+	if !slices.ContainsFunc(f.Values, named) {
 		return Relation{}
 	}
-	if slices.ContainsFunc(later, func(g frame.Frame) bool {
+	told := later[0].Telling()
+	if told == nil || slices.ContainsFunc(later, func(g frame.Frame) bool {
 		return g.Hedged || g.Undecided || g.IfClause || match(f, g).conditions
 	}) || otherPerson(f, later) {
 		return Relation{}
 	}
 	for _, v := range f.Values {
 		words := strings.Fields(v.Key)
-		if len(words) == 0 {
-			continue
-		}
-		over := english.Subset(words, told.Over)
+		over := len(words) > 0 && english.Subset(words, told.Over)
 		if frame.SingleKind(v.Kind) {
 			over = slices.ContainsFunc(told.OldTyped, v.Same)
 		}
-		was := v.Kind == frame.KindName && english.Subset(words, slices.Concat(told.Over, told.Was))
+		was := v.Kind == frame.KindName && len(words) > 0 && english.Subset(words, slices.Concat(told.Over, told.Was))
 		if !over && !was || !renewed(f, v, told) {
 			continue
 		}
@@ -51,7 +51,7 @@ func otherPerson(f frame.Frame, later []frame.Frame) bool {
 		return slices.DeleteFunc(slices.Concat(g.Owners, g.Subject), func(t string) bool { return !english.People[t] })
 	}
 	mine := relatives(f)
-	if slices.ContainsFunc(mine, func(t string) bool { return !later[0].Telling.Has(t) }) {
+	if slices.ContainsFunc(mine, func(t string) bool { return !later[0].Telling().Has(t) }) {
 		return true
 	}
 	return slices.ContainsFunc(later, func(g frame.Frame) bool {
@@ -78,7 +78,7 @@ func renewed(f frame.Frame, v frame.Value, told *frame.Telling) bool {
 // sameMatter reports whether a later text is about the owner of the earlier statement f or has another attribute of it
 // than the value v, and whether it has such an attribute.
 func sameMatter(f frame.Frame, v frame.Value, later []frame.Frame) (about, attribute bool) {
-	told := later[0].Telling
+	told := later[0].Telling()
 	owned, named := len(f.Owners) == 0, false
 	for _, o := range f.Owners {
 		if !frame.IsSpeaker(f, o) {

@@ -39,9 +39,8 @@ type Frame struct {
 	Owned     bool     // such a phrase names an owner: "for my thyroid"
 	Condition []string // stems of the phrases that limit it: "in staging", "on weekdays"
 
-	Telling *Telling // what the whole text says is so, and what is over
-
-	said []string // the words of the topic as in the text
+	said  []string // the words of the topic as in the text
+	whole *whole   // the text that it is from; nil for a long one
 
 	Outline Outline // of its clause; empty if there is none
 

@@ -10,23 +10,7 @@ import (
 // Read returns the frames of the statements in a text. The speaker is the person who says "I", or "" if unknown. Read
 // skips questions: see memory/question.
 func Read(text, speaker string) []Frame {
-	var out []Frame
-	var told [][]english.Token
-	for _, s := range english.Sentences(text) {
-		if !endsAsking(s) {
-			ts := english.Tokenize(s)
-			told = append(told, ts)
-			out = appendSentence(out, slices.Clone(ts), speaker)
-		}
-	}
-	return withTelling(out, told)
-}
-
-func withTelling(frames []Frame, sentences [][]english.Token) []Frame {
-	told := tellingOf(sentences)
-	for i := range frames {
-		frames[i].Telling = told
-	}
+	frames, _ := ReadSentences(text, speaker)
 	return frames
 }
 
@@ -38,16 +22,22 @@ type Sentence struct {
 
 // ReadSentences is Read that also returns the words of all sentences, questions too. Words are split and stemmed once.
 func ReadSentences(text, speaker string) (frames []Frame, words []Sentence) {
-	var told [][]english.Token
+	var told []Sentence
 	for _, s := range english.Sentences(text) {
 		ts := english.Tokenize(s)
+		words = append(words, Sentence{ts, TypedValues(ts)})
 		if !endsAsking(s) {
-			told = append(told, ts)
+			told = append(told, words[len(words)-1])
 			frames = appendSentence(frames, slices.Clone(ts), speaker)
 		}
-		words = append(words, Sentence{ts, TypedValues(ts)})
 	}
-	return withTelling(frames, told), words
+	if count := wordsOf(told); count <= maxWholeWords {
+		text := &whole{sentences: told}
+		for i := range frames {
+			frames[i].whole = text
+		}
+	}
+	return frames, words
 }
 
 // endsAsking reports whether a sentence ends with a question mark.

@@ -3,6 +3,7 @@ package frame
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mneme/mneme/memory/english"
 )
@@ -40,31 +41,67 @@ func (t *Telling) Has(stem string) bool {
 	return slices.Contains(t.Over, stem) || slices.Contains(t.Was, stem) || slices.Contains(t.Terms, stem)
 }
 
+// maxWholeWords is the number of words up to which a text is read as a whole. A longer one is about many things.
+const maxWholeWords = 100
+
+// whole is a text. What it tells is found out once, when it is asked for.
+type whole struct {
+	sentences []Sentence // without questions
+	once      sync.Once
+	telling   *Telling
+}
+
+func wordsOf(sentences []Sentence) (out int) {
+	for _, s := range sentences {
+		out += len(s.Tokens)
+	}
+	return out
+}
+
+// TextHas reports whether the text of a statement has all of some words, given by their stems.
+func (f Frame) TextHas(stems []string) bool {
+	return f.whole != nil && !slices.ContainsFunc(stems, func(stem string) bool {
+		return !slices.ContainsFunc(f.whole.sentences, func(s Sentence) bool {
+			return slices.ContainsFunc(s.Tokens, func(t english.Token) bool { return t.Stem == stem })
+		})
+	})
+}
+
+// Telling returns what the text of a statement says is so, and what is over. It returns nil for a long text.
+func (f Frame) Telling() *Telling {
+	if f.whole == nil {
+		return nil
+	}
+	f.whole.once.Do(func() { f.whole.telling = tellingOf(f.whole.sentences) })
+	return f.whole.telling
+}
+
 // tellingOf reads sentences. A part tells of something as over only beside one that tells what is so: "the lawyers did
 // not like Jira, and we use Linear".
-func tellingOf(sentences [][]english.Token) *Telling {
-	out := &Telling{}
+func tellingOf(sentences []Sentence) *Telling {
 	parts := make([][]part, len(sentences))
 	lasting := false
-	for i, ts := range sentences {
-		parts[i] = partsOf(ts)
+	for i, s := range sentences {
+		parts[i] = partsOf(s.Tokens)
 		lasting = lasting || slices.ContainsFunc(parts[i], func(p part) bool { return p.present && !p.over })
 	}
-	for i, ts := range sentences {
-		over, was := left(ts), make([]bool, len(ts))
+	out := &Telling{}
+	for i, s := range sentences {
+		over, was := left(s.Tokens), make([]bool, len(s.Tokens))
 		for _, p := range parts[i] {
 			for k := p.from; k < p.to && lasting; k++ {
 				over[k] = over[k] || p.over && !p.past
 				was[k] = p.past && (p.over || !p.present)
 			}
 		}
-		out.add(ts, over, was)
+		out.add(s, over, was)
 	}
 	return out
 }
 
 // add adds the words of a sentence. Over and was have those of what is over or was so.
-func (t *Telling) add(ts []english.Token, over, was []bool) {
+func (t *Telling) add(s Sentence, over, was []bool) {
+	ts := s.Tokens
 	for i, w := range ts {
 		if !english.IsContent(w) && !english.HasDigit(w.Low) {
 			continue
@@ -85,7 +122,7 @@ func (t *Telling) add(ts []english.Token, over, was []bool) {
 			}
 		}
 	}
-	for _, v := range TypedValues(ts) {
+	for _, v := range s.Values {
 		if !over[v.From] && !was[v.From] {
 			t.Typed = append(t.Typed, v)
 		} else {
@@ -116,24 +153,16 @@ type part struct {
 // partsOf splits a sentence at its punctuation, and at words such as "and" that stand between two verbs.
 func partsOf(ts []english.Token) []part {
 	n := len(ts)
-	verb, end := make([]int, n+1), make([]int, n+1) // the next verb and the next punctuation, from each word on
-	verb[n], end[n] = n, n
-	for i := n - 1; i >= 0; i-- {
-		verb[i], end[i] = verb[i+1], end[i+1]
-		if english.IsVerb(ts[i]) {
-			verb[i] = i
-		}
-		if ts[i].End != 0 {
-			end[i] = i
-		}
+	var verb, end []int // the next verb and the next punctuation, from each word on
+	if slices.ContainsFunc(ts, func(t english.Token) bool { return partBreaks[t.Low] }) {
+		verb, end = nextOf(ts)
 	}
 	var out []part
 	start := 0
 	for i := range ts {
 		if i+1 < n && ts[i].End == 0 {
 			word := ts[i+1].Low
-			follows := word == "but" || i+2 < n && verb[i+2] <= end[i+2]
-			if !partBreaks[word] || verb[start] > i || !follows {
+			if !partBreaks[word] || verb[start] > i || word != "but" && verb[i+2] > end[i+2] {
 				continue
 			}
 		}
@@ -143,6 +172,24 @@ func partsOf(ts []english.Token) []part {
 		start = i + 1
 	}
 	return out
+}
+
+// nextOf returns the positions of the next verb and of the next punctuation from each word on.
+func nextOf(ts []english.Token) (verb, end []int) {
+	n := len(ts)
+	at := make([]int, 2*(n+2))
+	verb, end = at[:n+2], at[n+2:]
+	verb[n], verb[n+1], end[n], end[n+1] = n, n, n-1, n-1
+	for i := n - 1; i >= 0; i-- {
+		verb[i], end[i] = verb[i+1], end[i+1]
+		if english.IsVerb(ts[i]) {
+			verb[i] = i
+		}
+		if ts[i].End != 0 {
+			end[i] = i
+		}
+	}
+	return verb, end
 }
 
 func readPart(ts []english.Token) part {
