@@ -61,7 +61,7 @@ type Solution struct {
 	Evidence []string           // ids of the episodes it was learned from, if the filter admits them
 	Shared   bool               // other agents may read it
 	Base     *evidence.Stats    // without the reports that are not Based; nil if all reports are counted in Stats
-	Reports  []evidence.Outcome // if some of the reader's agent may count only in its own advice
+	Reports  []evidence.Outcome // nil if all of the reader's agent count for everyone
 }
 
 // For returns the outcomes that count in the advice for a reader.

@@ -18,7 +18,7 @@ import (
 // figures says where the outcomes of a memory are kept.
 type figures struct {
 	table string          // empty for an episode, which has only reports
-	base  *evidence.Stats // without the reports that are not based; nil if there are none
+	base  *evidence.Stats // without the reports that are not based; nil if the outcomes include all
 }
 
 // counting is a report that is counted.
