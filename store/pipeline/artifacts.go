@@ -66,8 +66,7 @@ func (s *Pipeline) PutArtifact(ctx context.Context, p schema.Principal, content 
 	out := Artifact{Address: schema.ArtifactPrefix + hex.EncodeToString(sum[:])}
 	err = pg.RetryChange(ctx, func() error { // a concurrent change may erase the same bytes
 		return commit.Write(ctx, s.DB, p.Tenant, now, func(c *commit.Change) error {
-			return putArtifact(ctx, c, p,
-				sum[:], data, mediaType, &out)
+			return putArtifact(ctx, c, p, sum[:], data, mediaType, &out)
 		})
 	})
 	if err != nil {
@@ -78,6 +77,9 @@ func (s *Pipeline) PutArtifact(ctx context.Context, p schema.Principal, content 
 
 func putArtifact(ctx context.Context, c *commit.Change, p schema.Principal, sum, data []byte, mediaType string,
 	out *Artifact) error {
+	if err := c.LockStoredArtifacts(ctx); err != nil {
+		return err
+	}
 	if _, err := c.Tx.Exec(ctx, artifactSQL, pg.Args{
 		"tenant":     c.Tenant,
 		"sha256":     sum,
@@ -190,6 +192,9 @@ func (s *Pipeline) release(ctx context.Context, tenant string, now time.Time, ho
 	args["tenant"], args["limit"] = tenant, releaseBatch
 	err = pg.RetryChange(ctx, func() error { // a memory may refer to an artifact meanwhile
 		return commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
+			if err := c.LockRemovedArtifacts(ctx); err != nil {
+				return err
+			}
 			sums, err := commit.Values[[]byte](ctx, c.Tx, `
 				DELETE FROM artifact_holders d
 				USING (
