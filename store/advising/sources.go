@@ -79,7 +79,7 @@ func (c counting) recount(ctx context.Context, m advice.Candidate, change *advic
 	}
 	rows, err := pg.CollectByName[reportRow](ctx, c.Tx, `
 		SELECT o.advice_id, o.used, `+reportedJSON+` AS outcome
-		FROM `+reportsOf("@memory::uuid")+` o
+		FROM `+reportsOf("x.memory_id = @memory::uuid")+` o
 		ORDER BY o.at, o.advice_id, o.used`, pg.Args{"memory": m.ID, "newest": newestReports})
 	if err != nil {
 		return "", err
