@@ -103,6 +103,20 @@ func TestArtifactsOfAUserAreRemoved(t *testing.T) {
 	require.Zero(t, agent.count("artifacts", "true"))
 }
 
+// An agent removes an artifact for all of its users, however many have stored it.
+func TestAnArtifactOfManyUsersIsRemovedOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a, err := w.PutArtifact(ctx, w.p, strings.NewReader("a map of the town"), "text/plain", "", w.now)
+	require.NoError(t, err)
+	w.exec(`INSERT INTO artifact_holders (tenant, sha256, agent_id, scope)
+		SELECT tenant, sha256, agent_id, 'user/u' || n FROM artifact_holders, generate_series(1, 250) n`)
+	removed, err := w.RemoveArtifact(ctx, w.p, a.Address, w.now)
+	require.NoError(t, err)
+	require.Equal(t, pipeline.RemovedArtifacts{Removed: 1}, removed)
+	require.Zero(t, w.count("artifact_holders", "true"))
+}
+
 // An artifact that a user stores while another user removes the same bytes is not lost.
 func TestAnArtifactIsStoredDuringARemoval(t *testing.T) {
 	t.Parallel()
