@@ -1,13 +1,16 @@
 package store_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
@@ -98,4 +101,63 @@ func TestArtifactsOfAUserAreRemoved(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, pipeline.RemovedArtifacts{Removed: 1}, removed)
 	require.Zero(t, agent.count("artifacts", "true"))
+}
+
+// An agent removes an artifact for all of its users, however many have stored it.
+func TestAnArtifactOfManyUsersIsRemovedOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a, err := w.PutArtifact(ctx, w.p, strings.NewReader("a map of the town"), "text/plain", "", w.now)
+	require.NoError(t, err)
+	w.exec(`INSERT INTO artifact_holders (tenant, sha256, agent_id, scope)
+		SELECT tenant, sha256, agent_id, 'user/u' || n FROM artifact_holders, generate_series(1, 250) n`)
+	removed, err := w.RemoveArtifact(ctx, w.p, a.Address, w.now)
+	require.NoError(t, err)
+	require.Equal(t, pipeline.RemovedArtifacts{Removed: 1}, removed)
+	require.Zero(t, w.count("artifact_holders", "true"))
+}
+
+// An artifact that a user stores while another user removes the same bytes is not lost.
+func TestAnArtifactIsStoredDuringARemoval(t *testing.T) {
+	t.Parallel()
+	agent := newWorld(t)
+	maya, tom := agent.forUser("maya"), agent.forUser("tom")
+	const body = "a map of the town"
+	put := func(w *world) error {
+		_, err := w.PutArtifact(ctx, w.p, strings.NewReader(body), "text/plain", "", w.now)
+		return err
+	}
+	require.NoError(t, put(maya))
+	// Tom's transaction waits after it has inserted its holder.
+	const lock = `hashtextextended('test/' || current_schema(), 0)`
+	agent.exec(`CREATE FUNCTION test_wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		PERFORM pg_advisory_xact_lock(` + lock + `); RETURN NULL; END $$`)
+	agent.exec(`CREATE TRIGGER zzz_wait AFTER INSERT ON artifact_holders FOR EACH ROW EXECUTE FUNCTION test_wait()`)
+	agent.exec(`SELECT pg_advisory_lock(` + lock + `)`)
+	stored, removed := make(chan error, 1), make(chan error, 1)
+	go func() { stored <- put(tom) }()
+	agent.awaitWaiter()
+	go func() {
+		_, err := maya.RemoveArtifactsOf(ctx, "t", "maya", maya.now)
+		removed <- err
+	}()
+	watch := testkit.Owner(t, agent.url)
+	waiting, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	require.NoError(t, testkit.Eventually(waiting, func() error {
+		var waits bool
+		err := watch.QueryRow(waiting, `
+			SELECT EXISTS (
+				SELECT FROM pg_stat_activity tom JOIN pg_stat_activity maya ON tom.pid = ANY(pg_blocking_pids(maya.pid))
+				WHERE $1 = ANY(pg_blocking_pids(tom.pid)))`, int32(agent.owner.PgConn().PID())).Scan(&waits)
+		if err == nil && !waits {
+			err = errors.New("the removal does not wait")
+		}
+		return err
+	}))
+	agent.exec(`SELECT pg_advisory_unlock(` + lock + `)`)
+	require.NoError(t, <-stored)
+	require.NoError(t, <-removed)
+	require.Equal(t, []string{schema.UserScope("tom")}, testkit.Strings(t, watch, `SELECT scope FROM artifact_holders`))
+	require.Equal(t, 1, agent.count("artifacts", "true"))
 }

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"testing"
 
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/converter"
-	tlog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
@@ -191,9 +189,7 @@ func TestErasingAllContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	var of *activities.Forgetting
 	run := func(req api.EraseEventsRequest, pages int) (*testsuite.TestWorkflowEnvironment, []bool) {
-		var suite testsuite.WorkflowTestSuite
-		suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-		env := suite.NewTestWorkflowEnvironment()
+		env := harness.Environment()
 		workflows.Register(env, workflows.Dependencies{})
 		var shown []bool
 		env.OnActivity(of.EraseUserEvents, mock.Anything, mock.Anything).Return(func(_ context.Context,

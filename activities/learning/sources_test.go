@@ -151,8 +151,8 @@ func TestReportsOfAPrivateProcedureThatIsWidened(t *testing.T) {
 	require.Equal(t, wide.ID.String(), w.best(mia))
 }
 
-// One failure of an agent counts against a tentative solution of a shared session, and its further ones do not. When the
-// solution is promoted, they count by their source as well.
+// One failure of an agent counts against a tentative solution of a shared session, and its further ones do not. When
+// the solution is promoted, they count by their source as well.
 func TestReportsOnASharedTentativeSolution(t *testing.T) {
 	t.Parallel()
 	w := newCrew(t)

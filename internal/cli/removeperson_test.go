@@ -76,8 +76,8 @@ func carrying(t *testing.T, c client.Client, tenant, word string) (found []strin
 }
 
 // After the sequence of docs/users.md, no row of the tenant contains a text of the person, and the texts of another
-// user and of the agent are unchanged. Each text has a word of its person that occurs nowhere else. No
-// run of the tenant in Temporal contains a text of the person, either.
+// user and of the agent are unchanged. Each text has a word of its person that occurs nowhere else. No run of the tenant
+// in Temporal contains a text of the person, either.
 func TestAPersonIsRemovedEntirely(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)

@@ -22,9 +22,9 @@ func TestNoCommandShowsAnotherUsersText(t *testing.T) {
 	c := newCLI(t, h)
 	const maya, tom, house = "quonzal", "brimvok", "glenfarn"
 	ids := map[string][]string{}
-	number := 0
-	for user, word := range map[string]string{"maya": maya, "tom": tom, "": house} {
-		number++
+	words := map[string]string{"maya": maya, "tom": tom, "": house}
+	for i, user := range []string{"maya", "tom", ""} {
+		word, number := words[user], i+1
 		as := func(args ...string) outcome {
 			if user != "" {
 				args = append(args, "--user", user)
@@ -56,7 +56,6 @@ func TestNoCommandShowsAnotherUsersText(t *testing.T) {
 	c.run("consolidate", "--all").is(app.ExitOK)
 	require.NotEmpty(t, ids["maya"])
 
-	words := map[string]string{"maya": maya, "tom": tom, "": house}
 	reads := []string{"recall printer street", "recall fix --layers", "recall print --expand --min-score=0", "list",
 		"list --read-policy=shared", "review list", "review list --state=all", "contradictions", "topics list",
 		"session list", "session list --every-agent", "beliefs list", "beliefs draw", "learned list",

@@ -272,12 +272,11 @@ func named(a, b frame.Frame, m alignment) Relation {
 	return out
 }
 
-// onlyCategory reports whether two statements share only the category of their values: "we use Jenkins for the backend",
-// "the frontend builds with Drone".
+// onlyCategory reports whether two statements share only the category of their values: "we use Jenkins for the
+// backend", "the frontend builds with Drone".
 func onlyCategory(m alignment) bool {
 	return len(m.shared) > 0 && !slices.ContainsFunc(m.shared, func(t string) bool {
-		return !strings.HasPrefix(t, "@") ||
-			t == english.SelfTerm || t == english.TeamTerm
+		return !strings.HasPrefix(t, "@") || t == english.SelfTerm || t == english.TeamTerm
 	})
 }
 

@@ -13,7 +13,7 @@ var (
 	partBreaks = english.Words("and but so because since although though while whereas after until as nor")
 	// denials has words with which a part of a sentence says that something is not so.
 	denials = english.Words("not never nolonger anymore longer no none nobody nothing neither hardly without")
-	// closings has words for the state of a thing that is of no more use.
+	// closings has words for the state of a thing that is no longer used or valid.
 	closings = english.Words(`over gone out off empty bankrupt dead closed shut broken stolen finished done history
 		obsolete full wrong old previous former down away last overdue useless insolvent unavailable abolished`)
 	// leavings has words before a thing that is left or not meant: "instead of Jira", "out of the flat".
@@ -99,7 +99,7 @@ func tellingOf(sentences []Sentence) *Telling {
 	return out
 }
 
-// add adds the words of a sentence. Over and was have those of what is over or was so.
+// add adds the words of a sentence. over and was say for each word whether it belongs to what is over or was so.
 func (t *Telling) add(s Sentence, over, was []bool) {
 	ts := s.Tokens
 	for i, w := range ts {

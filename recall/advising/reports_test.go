@@ -333,3 +333,21 @@ func TestManyReportsRemoveNoneOfOthers(t *testing.T) {
 		SELECT agent_id || ' ' || count(*) FROM outcome_reports GROUP BY agent_id ORDER BY 1`))
 	require.Empty(t, m.best(b), "the failure of each agent counts")
 }
+
+// An agent with many users removes no report of another agent, either.
+func TestManyUsersRemoveNoReportOfAnotherAgent(t *testing.T) {
+	m := newTeam(t)
+	a, b := m.agent("a"), m.agent("b")
+	id := m.procedure(a, schema.VisibilityShared, "unlock", 3)
+	m.reports(b, id, schema.OutcomeFailure, "s")
+	m.now = m.now.Add(time.Hour)
+	_, err := testkit.Owner(t, m.url).Exec(context.Background(), `
+		INSERT INTO outcome_reports (tenant, memory_id, advice_id, agent_id, user_key, session, ok, at)
+		SELECT 't', $1, gen_random_uuid(), 'a', 'user' || n % 15, n::text, true, $2::timestamptz + n * interval '1 second'
+		FROM generate_series(1, 1200) n`, id, m.now)
+	require.NoError(t, err)
+	m.now = m.now.Add(time.Hour)
+	m.reports(a, id, schema.OutcomeSuccess, "s")
+	require.Equal(t, []string{"a 999", "b 1"}, testkit.Strings(t, testkit.Owner(t, m.url), `
+		SELECT agent_id || ' ' || count(*) FROM outcome_reports GROUP BY agent_id ORDER BY 1`))
+}

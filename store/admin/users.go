@@ -10,8 +10,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// HeldOfUser counts what is stored of a user of a tenant, for all of its agents. Emptied events and memories, of which
-// no text is left, do not count.
+// HeldOfUser counts what is stored of a user of a tenant, for all agents. Emptied events and erased memories do not
+// count: they have no text.
 type HeldOfUser struct {
 	User      string         `json:"user"`
 	Memories  []HeldMemories `json:"memories"`

@@ -61,7 +61,7 @@ type Solution struct {
 	Evidence []string           // ids of the episodes it was learned from, if the filter admits them
 	Shared   bool               // other agents may read it
 	Base     *evidence.Stats    // without the reports that are not Based; nil if all reports are counted in Stats
-	Reports  []evidence.Outcome // if some of the reader's agent may count only in its own advice
+	Reports  []evidence.Outcome // nil if all of the reader's agent count for everyone
 }
 
 // For returns the outcomes that count in the advice for a reader.
@@ -88,7 +88,7 @@ func (a *Advising) SolutionsWith(ctx context.Context, f pg.Filter, ids []uuid.UU
 					SELECT FROM outcome_reports x
 					WHERE x.tenant = m.tenant AND x.memory_id = m.id AND x.user_key <> '')
 				THEN (SELECT jsonb_agg(`+reportedJSON+` ORDER BY o.at, o.advice_id, o.used)
-					FROM `+reportsOf("m.id")+` o) END AS reports,
+					FROM `+reportsOf("x.memory_id = m.id")+` o) END AS reports,
 			ARRAY(
 				SELECT e.id::text
 				FROM memory_links l
@@ -116,15 +116,15 @@ const reportedJSON = `jsonb_build_object('agent', o.agent_id, 'user', o.user_key
 // newestReports is the number of reports of a source that are read.
 const newestReports = 30
 
-// reportsOf renders the newest reports of each source on a memory.
-func reportsOf(memory string) string {
+// reportsOf renders the newest reports x of each source that meet a condition.
+func reportsOf(condition string) string {
 	return `(
 		SELECT y.*
 		FROM (
 			SELECT x.*, row_number() OVER (PARTITION BY x.agent_id, x.user_key ORDER BY x.at DESC, x.advice_id DESC,
 				x.used DESC) AS n
 			FROM outcome_reports x
-			WHERE x.tenant = mneme_tenant() AND x.memory_id = ` + memory + `) y
+			WHERE x.tenant = mneme_tenant() AND ` + condition + `) y
 		WHERE y.n <= @newest)`
 }
 
@@ -158,13 +158,12 @@ func (a *Advising) EpisodesWith(ctx context.Context, f pg.Filter, words []string
 		return nil, nil
 	}
 	args := pg.Args{"words": strings.Join(quoted, " "), "most": maxFailures, "limit": maxEpisodes,
-		"problem": problem}
+		"problem": problem, "newest": newestReports}
 	query := `
 		SELECT m.id, m.agent_id, coalesce(m.agent_session_id, '') AS session, m.created_by, m.payload,
 			m.source_trust AS trust, m.visibility <> 'private' AS shared,
-			(SELECT coalesce(jsonb_agg(` + reportedJSON + `), '[]')
-				FROM outcome_reports o
-				WHERE o.tenant = m.tenant AND o.memory_id = m.id AND o.problem = @problem) AS reports,
+			(SELECT coalesce(jsonb_agg(` + reportedJSON + ` ORDER BY o.at, o.advice_id, o.used), '[]')
+				FROM ` + reportsOf("x.memory_id = m.id AND x.problem = @problem") + ` o) AS reports,
 			EXISTS (SELECT FROM session_episodes s WHERE s.tenant = m.tenant AND s.memory_id = m.id
 				AND NOT s.handed) AS witnessed
 		FROM (

@@ -263,8 +263,9 @@ func shown(ctx context.Context, tx pgx.Tx, p schema.Principal, session, record s
 	return out, err
 }
 
-// Numbers of reports kept of a source on a memory, and of all sources. Earlier ones of a source no longer have weight,
-// and no source can displace those of others alone.
+// Numbers of reports kept of a source on a memory, and of all sources. Earlier ones of a source no longer have weight.
+// If all sources have too many, those of the agent with the most reports go first: an agent with many users must not
+// displace the reports of other agents.
 const (
 	maxReports    = 100
 	maxAllReports = 1_000
@@ -296,10 +297,13 @@ func logReports(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, pro
 					ORDER BY x.at DESC, x.advice_id, x.used
 					OFFSET @kept)
 					UNION ALL
-					(SELECT x.advice_id, x.used
-					FROM outcome_reports x
-					WHERE x.tenant = @tenant AND x.memory_id = @memory
-					ORDER BY x.at DESC, x.advice_id, x.used
+					(SELECT y.advice_id, y.used
+					FROM (
+						SELECT x.advice_id, x.used, x.at, row_number() OVER (PARTITION BY x.agent_id
+							ORDER BY x.at DESC, x.advice_id, x.used) AS n
+						FROM outcome_reports x
+						WHERE x.tenant = @tenant AND x.memory_id = @memory) y
+					ORDER BY y.n, y.at DESC, y.advice_id, y.used
 					OFFSET @all))
 			)
 			INSERT INTO outcome_reports (tenant, memory_id, advice_id, used, problem, agent_id, user_key, session, context,

@@ -18,7 +18,7 @@ import (
 // figures says where the outcomes of a memory are kept.
 type figures struct {
 	table string          // empty for an episode, which has only reports
-	base  *evidence.Stats // without the reports that are not based; nil if there are none
+	base  *evidence.Stats // without the reports that are not based; nil if the outcomes include all
 }
 
 // counting is a report that is counted.
@@ -79,7 +79,7 @@ func (c counting) recount(ctx context.Context, m advice.Candidate, change *advic
 	}
 	rows, err := pg.CollectByName[reportRow](ctx, c.Tx, `
 		SELECT o.advice_id, o.used, `+reportedJSON+` AS outcome
-		FROM `+reportsOf("@memory::uuid")+` o
+		FROM `+reportsOf("x.memory_id = @memory::uuid")+` o
 		ORDER BY o.at, o.advice_id, o.used`, pg.Args{"memory": m.ID, "newest": newestReports})
 	if err != nil {
 		return "", err

@@ -86,7 +86,8 @@ func (f *Forgetting) forgetSituations(ctx context.Context, groups []uuid.UUID) (
 			FOR UPDATE
 		)
 		UPDATE learned l
-		SET stats = l.stats - '{in,earned}'::text[], base = l.base - '{in,earned}'::text[], evidence_hash = @hash, version = l.version + 1, updated_at = @now
+		SET stats = l.stats - '{in,earned}'::text[], base = l.base - '{in,earned}'::text[], evidence_hash = @hash,
+			version = l.version + 1, updated_at = @now
 		FROM chosen c
 		WHERE l.tenant = @tenant AND l.memory_id = c.memory_id`,
 		pg.Args{"tenant": f.Tenant, "groups": groups, "memories": f.Gone, "hash": staleEvidence, "now": f.Now})

@@ -17,9 +17,9 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// tally counts the outcomes in a delta's evidence and those that agents reported. It moves
-// reports to the record: those on the episodes in which the tentative solution helped, those on a record that this
-// one supersedes for more agents, and those on a former version that count for this one too.
+// tally counts the outcomes in a delta's evidence and those that agents reported. It moves reports to the record: those
+// on the episodes in which the tentative solution helped, those on a record that this one supersedes for more agents,
+// and those on a former version that count for this one too.
 func tally(ctx context.Context, c *commit.Change, id string, d Delta) (evidence.Stats, error) {
 	from := id
 	if d.widened {

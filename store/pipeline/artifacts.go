@@ -66,8 +66,7 @@ func (s *Pipeline) PutArtifact(ctx context.Context, p schema.Principal, content 
 	out := Artifact{Address: schema.ArtifactPrefix + hex.EncodeToString(sum[:])}
 	err = pg.RetryChange(ctx, func() error { // a concurrent change may erase the same bytes
 		return commit.Write(ctx, s.DB, p.Tenant, now, func(c *commit.Change) error {
-			return putArtifact(ctx, c, p,
-				sum[:], data, mediaType, &out)
+			return putArtifact(ctx, c, p, sum[:], data, mediaType, &out)
 		})
 	})
 	if err != nil {
@@ -78,6 +77,9 @@ func (s *Pipeline) PutArtifact(ctx context.Context, p schema.Principal, content 
 
 func putArtifact(ctx context.Context, c *commit.Change, p schema.Principal, sum, data []byte, mediaType string,
 	out *Artifact) error {
+	if err := c.LockStoredArtifacts(ctx); err != nil {
+		return err
+	}
 	if _, err := c.Tx.Exec(ctx, artifactSQL, pg.Args{
 		"tenant":     c.Tenant,
 		"sha256":     sum,
@@ -151,8 +153,8 @@ type RemovedArtifacts struct {
 	Kept    int `json:"kept"`
 }
 
-// releaseBatch is the maximum number of artifacts that one transaction removes.
-const releaseBatch = 100
+// releaseLimit is the maximum number of holders that one transaction removes.
+const releaseLimit = 100
 
 // RemoveArtifact removes an artifact that the principal stored. It returns ErrNotFound if the principal has stored no
 // artifact under the address.
@@ -162,7 +164,7 @@ func (s *Pipeline) RemoveArtifact(ctx context.Context, p schema.Principal, addre
 	if err != nil {
 		return RemovedArtifacts{}, err
 	}
-	out, _, err := s.release(ctx, p.Tenant, now, `h.sha256 = @sum AND h.agent_id = @agent
+	out, err := s.release(ctx, p.Tenant, now, `h.sha256 = @sum AND h.agent_id = @agent
 		AND `+pg.OfUser("h.scope", "@grants"), pg.Args{"sum": sum, "agent": p.Agent, "grants": pg.ChangeGrants(p)})
 	if err == nil && out.Removed+out.Kept == 0 {
 		err = fmt.Errorf("artifact: %w", pg.ErrNotFound)
@@ -173,24 +175,38 @@ func (s *Pipeline) RemoveArtifact(ctx context.Context, p schema.Principal, addre
 // RemoveArtifactsOf removes all artifacts that a user stored, through every agent.
 func (s *Pipeline) RemoveArtifactsOf(ctx context.Context, tenant, user string,
 	now time.Time) (RemovedArtifacts, error) {
-	var all RemovedArtifacts
+	return s.release(ctx, tenant, now, `h.scope = @scope`, pg.Args{"scope": schema.UserScope(user)})
+}
+
+// release removes the holders of artifacts that meet a condition, and the artifacts that are left without a holder and
+// without a memory.
+func (s *Pipeline) release(ctx context.Context, tenant string, now time.Time, holders string,
+	args pg.Args) (RemovedArtifacts, error) {
+	args["tenant"], args["limit"] = tenant, releaseLimit
+	released := map[string]bool{} // several holders of an artifact may be in different batches
+	removed := 0
 	for {
-		out, rows, err := s.release(ctx, tenant, now, `h.scope = @scope`, pg.Args{"scope": schema.UserScope(user)})
-		all.Removed, all.Kept = all.Removed+out.Removed, all.Kept+out.Kept
-		if err != nil || rows < releaseBatch {
-			return all, err
+		sums, n, err := s.releaseBatch(ctx, tenant, now, holders, args)
+		for _, sum := range sums {
+			released[string(sum)] = true
+		}
+		removed += n
+		if err != nil || len(sums) < releaseLimit {
+			return RemovedArtifacts{Removed: removed, Kept: len(released) - removed}, err
 		}
 	}
 }
 
-// release removes at most releaseBatch holders of artifacts, and the artifacts that are left without a holder and
-// without a memory. It returns the number of holders.
-func (s *Pipeline) release(ctx context.Context, tenant string, now time.Time, holders string,
-	args pg.Args) (out RemovedArtifacts, rows int, err error) {
-	args["tenant"], args["limit"] = tenant, releaseBatch
+// releaseBatch removes at most releaseLimit holders. It returns the address of each, and the number of artifacts that
+// it removed.
+func (s *Pipeline) releaseBatch(ctx context.Context, tenant string, now time.Time, holders string,
+	args pg.Args) (sums [][]byte, removed int, err error) {
 	err = pg.RetryChange(ctx, func() error { // a memory may refer to an artifact meanwhile
-		return commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
-			sums, err := commit.Values[[]byte](ctx, c.Tx, `
+		return commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) (err error) {
+			if err = c.LockRemovedArtifacts(ctx); err != nil {
+				return err
+			}
+			sums, err = commit.Values[[]byte](ctx, c.Tx, `
 				DELETE FROM artifact_holders d
 				USING (
 					SELECT h.sha256, h.agent_id, h.scope
@@ -204,30 +220,23 @@ func (s *Pipeline) release(ctx context.Context, tenant string, now time.Time, ho
 			if err != nil {
 				return err
 			}
-			rows = len(sums)
-			return c.Tx.QueryRow(ctx, `
-				WITH released AS (
-					SELECT DISTINCT sum FROM unnest(@sums::bytea[]) sum
-				), removed AS (
-					DELETE FROM artifacts a
-					USING released r
-					WHERE a.tenant = @tenant AND a.sha256 = r.sum
-						AND NOT EXISTS (
-							SELECT FROM memory_artifacts x
-							WHERE x.tenant = @tenant AND x.sha256 = a.sha256)
-						AND NOT EXISTS (
-							SELECT FROM artifact_holders h
-							WHERE h.tenant = @tenant AND h.sha256 = a.sha256)
-					RETURNING 1
-				)
-				SELECT (SELECT count(*) FROM removed), (SELECT count(*) FROM released) - (SELECT count(*) FROM removed)`,
-				pg.Args{"tenant": tenant, "sums": sums}).Scan(&out.Removed, &out.Kept)
+			tag, err := c.Tx.Exec(ctx, `
+				DELETE FROM artifacts a
+				WHERE a.tenant = @tenant AND a.sha256 = ANY(@sums::bytea[])
+					AND NOT EXISTS (
+						SELECT FROM memory_artifacts x
+						WHERE x.tenant = @tenant AND x.sha256 = a.sha256)
+					AND NOT EXISTS (
+						SELECT FROM artifact_holders h
+						WHERE h.tenant = @tenant AND h.sha256 = a.sha256)`, pg.Args{"tenant": tenant, "sums": sums})
+			removed = int(tag.RowsAffected())
+			return err
 		})
 	})
 	if err != nil {
-		return RemovedArtifacts{}, 0, fmt.Errorf("remove artifacts: %w", err)
+		return nil, 0, fmt.Errorf("remove artifacts: %w", err)
 	}
-	return out, rows, nil
+	return sums, removed, nil
 }
 
 // artifactSum parses an address from a caller.

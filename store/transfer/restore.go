@@ -164,6 +164,9 @@ func (r *restoring) artifact(ctx context.Context, a *ExportArtifact) error {
 		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "artifact.sha256",
 			Problem: "must be hexadecimal"}}}
 	}
+	if err := r.LockStoredArtifacts(ctx); err != nil {
+		return err
+	}
 	// The table checks that the address is that of the bytes.
 	tag, err := r.Tx.Exec(ctx, `
 		INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at)

@@ -113,7 +113,8 @@ func eraseAll(ctx workflow.Context, req api.EraseEventsRequest, show flow.Displa
 		if err != nil {
 			return api.EraseEventsResult{}, err
 		}
-		// A session is asked for a new history after each step with events of it: its state may come from later events.
+		// A session gets a new history after each step with events of it. Until its last event is emptied, the new
+		// history may contain later ones.
 		if err := forgetSessions(ctx, req.Tenant, page.Sessions, false, &state.Result); err != nil {
 			return api.EraseEventsResult{}, err
 		}

@@ -149,9 +149,9 @@ An artifact stays stored while a memory refers to it, or if another user or agen
 				return err
 			}
 			return a.Print(out, func(t *app.Text) {
-				t.Line("%d artifacts removed", out.Removed)
+				t.Line("artifacts removed: %d", out.Removed)
 				if out.Kept > 0 {
-					t.Line("%d stay: a memory refers to them, or others have stored the same bytes", out.Kept)
+					t.Line("still stored: %d, because a memory refers to them, or others have stored the same bytes", out.Kept)
 				}
 			})
 		},

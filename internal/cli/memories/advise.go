@@ -190,7 +190,7 @@ type adviceReported struct {
 func heldText(r api.ReportResult) string {
 	switch r.Held {
 	case schema.HeldOneSource:
-		return "it counts in your own advice; in that of others when another one of them reports the same"
+		return "it counts in your own advice now, and in that of others when another one reports the same"
 	case schema.HeldRepeated:
 		return "it counts in your own advice; for others, a session counts once, or a day if there is no session"
 	}
@@ -257,7 +257,7 @@ func newAdviseReport(a *app.App) *cobra.Command {
 	flags.StringVar(&req.Used, "used", "", "id of the memory that was followed; empty if none was")
 	app.AllowEmpty(flags, "used")
 	flags.StringToStringVar(&req.Context, "context", nil, "the situation, as key=value pairs: os=linux")
-	flags.StringVar(&req.Session, "session", "", "the session of the work; for others, its outcome counts once")
+	flags.StringVar(&req.Session, "session", "", "the session of the work; in the advice for others it counts once")
 	flags.StringVar(&policy, "read-policy", "", "the read policy of the request for advice")
 	return cmd
 }

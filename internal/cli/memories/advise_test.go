@@ -52,7 +52,8 @@ func TestTheEndOfALongErrorIsRead(t *testing.T) {
 func TestTextOfAHeldReport(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, heldText(api.ReportResult{Status: schema.ReportCounted, CountsFor: schema.ReachAll}))
-	for held, want := range map[schema.ReportHeld]string{schema.HeldOneSource: "another one", schema.HeldRepeated: "once"} {
+	for held, want := range map[schema.ReportHeld]string{
+		schema.HeldOneSource: "another one", schema.HeldRepeated: "once"} {
 		said := heldText(api.ReportResult{Status: schema.ReportCounted, CountsFor: schema.ReachOwn, Held: held})
 		require.Contains(t, said, "your own advice")
 		require.Contains(t, said, want)

@@ -214,7 +214,7 @@ type Forgotten struct {
 	// SaysSame lists memories with the same content. They are selected only with --everywhere.
 	SaysSame []Sampled             `json:"says_same,omitempty"`
 	Receipt  *schema.ForgetReceipt `json:"receipt,omitempty"` // receipt of a run that has ended
-	// Left is what is still stored of the user, after all memories of a user were erased.
+	// Left is what is still stored of the user, after all memories of a user were erased. It is nil if that is unknown.
 	Left *admin.HeldOfUser `json:"left,omitempty"`
 }
 
@@ -280,11 +280,11 @@ func forget(ctx context.Context, a *app.App, req schema.ForgetRequest, yes bool)
 	if p := req.Principal; p.User != "" && req.Selector.All && req.Mode == schema.ForgetErase {
 		limited, cancel := a.Within(ctx) // the run may have taken longer than the first one
 		defer cancel()
-		left, err := st.HeldOfUser(limited, p.Tenant, p.User)
-		if err != nil {
-			return err
+		if left, err := st.HeldOfUser(limited, p.Tenant, p.User); err == nil {
+			out.Left = &left
+		} else { // the memories are erased: the receipt is more important than this error
+			a.Note("mneme: %v; see mneme users show %s", err, app.Printable(p.User))
 		}
-		out.Left = &left
 	}
 	err = a.Print(out, func(t *app.Text) {
 		receiptText(t, receipt)

@@ -374,5 +374,5 @@ func removeTopicsOfUser(a *app.App, cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return a.Print(map[string]int{"removed": n}, func(t *app.Text) { t.Line("%d topics removed", n) })
+	return a.Print(map[string]int{"removed": n}, func(t *app.Text) { t.Line("topics removed: %d", n) })
 }

@@ -295,8 +295,8 @@ func (r EraseResult) text(t *app.Text) {
 		}
 	}
 	if r.User != "" && len(r.Episodes) > 0 {
-		more := map[bool]string{true: " or more"}[r.MoreEpisodes]
-		t.Line("%d%s episodes repeat them: mneme forget --user %s --all --mode erase", len(r.Episodes), more, r.User)
+		more := map[bool]string{true: "more than "}[r.MoreEpisodes]
+		t.Line("%s%d episodes repeat them: mneme forget --user %s --all --mode erase", more, len(r.Episodes), r.User)
 		return
 	}
 	for _, id := range r.Episodes {

@@ -45,8 +45,8 @@ func HashOf(ids []string) string {
 	return s.String()
 }
 
-// UserKey returns a hash that identifies a user of an agent, and empty if there is none. A report on a memory that
-// others read is kept with it, so that the name is not.
+// UserKey returns a hash that identifies a user of an agent, or "" if there is no user. It is stored instead of the
+// name with a report on a memory that others read.
 func UserKey(tenant, agent, user string) string {
 	if user == "" {
 		return ""

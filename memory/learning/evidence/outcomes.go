@@ -11,14 +11,14 @@ import (
 type Outcome struct {
 	ID      string            `json:"id,omitempty"` // of a report; may be empty
 	Agent   string            `json:"agent,omitempty"`
-	User    string            `json:"user,omitempty"`    // UserKey of a user whose agent the reader is
+	User    string            `json:"user,omitempty"`    // UserKey of the agent's user who reported; empty for the agent itself
 	Session string            `json:"session,omitempty"` // session of the trial; empty: unknown
 	Episode string            `json:"episode,omitempty"` // episode that shows the trial; empty: it was reported
 	Context map[string]string `json:"context,omitempty"` // context of the situation
 	OK      bool              `json:"ok,omitempty"`
 	Idle    bool              `json:"idle,omitempty"` // the problem occurred and something else was tried
 	At      time.Time         `json:"at"`
-	Based   bool              `json:"based,omitempty"` // of a report: the base of Reports.On includes it
+	Based   bool              `json:"based,omitempty"` // of a report: the base of Reports.On includes it already
 }
 
 // Shown returns the outcomes of attempts.

@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// newest is the number of a source's results that are considered: with 0.8 of its weight lost by each later one, an
-// older result has no effect.
+// newest is the number of a source's results that are considered. Each later result leaves 0.8 of the weight of an
+// earlier one, so older results have little effect.
 const newest = 10
 
 // Reports are the reports on one solution, by their time, and who follows it.
 //
 // A source is an agent if other agents follow the solution, and otherwise a user of the agent. The latest results of a
-// source, since its result last changed, count as often as another source has the same latest result, and at least once.
-// If no other source has it, that one does not count either if it alone decides whether the solution is in place.
+// source, since its result last changed, count as often as another source has the same latest result, and at least
+// once. If no other source has it, that one does not count either if it alone decides whether the solution is in place.
 // Earlier results count as far as another source has had the same results. The results of one session count once, or
 // those of one day if there is no session. So one source alone changes little for the others.
 //
@@ -158,8 +158,8 @@ func (r Reports) agreedOf(among []bool, source func(Outcome) string, owner bool)
 	return out
 }
 
-// hold removes from the selection the latest results of a source, and the occurrences in which it tried something else,
-// that no other source has too, if they decide whether the solution is in place.
+// hold removes the latest results of a source, and the occurrences in which it tried something else, from the
+// selection. It does so for those that no other source has, if they decide whether the solution is in place.
 func (r Reports) hold(out []bool, v *voice, sources map[string]*voice) {
 	var alone []turn
 	for _, of := range []func(*voice) []turn{(*voice).run, (*voice).passes} {
