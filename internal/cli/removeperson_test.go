@@ -86,7 +86,7 @@ func TestAPersonIsRemovedEntirely(t *testing.T) {
 	other := func(agent string) []string { return []string{"--agent", agent} }
 	live := func(user, word string) {
 		as := func(args ...string) outcome { return c.run(append(args, "--user", user)...) }
-		// statements with claims, one of which changes, and one of which waits for review
+		// Statements with claims. One changes later, and another waits for review.
 		for _, text := range []string{"I live in Lyon near %s square.", "I work at %s.", "My sister is called %s."} {
 			as("remember", fmt.Sprintf(text, word), "--wait", "--source-kind", "user_input", "--speaker", "Ana "+word,
 				"--session", "s-"+user).is(app.ExitOK)

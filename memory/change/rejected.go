@@ -23,7 +23,7 @@ func rejected(f frame.Frame, later []frame.Frame) Relation {
 	told := later[0].Telling()
 	if told == nil || slices.ContainsFunc(later, func(g frame.Frame) bool {
 		return g.Hedged || g.Undecided || g.IfClause || match(f, g).conditions
-	}) || otherPerson(f, later) {
+	}) || otherPerson(f, later, told) {
 		return Relation{}
 	}
 	for _, v := range f.Values {
@@ -37,7 +37,7 @@ func rejected(f frame.Frame, later []frame.Frame) Relation {
 			continue
 		}
 		specific := over && (v.Kind == frame.KindName || len(words) > 1)
-		if about, attribute := sameMatter(f, v, later); about && (attribute || specific) {
+		if about, attribute := sameMatter(f, v, later, told); about && (attribute || specific) {
 			return Relation{Certainty: Likely, Change: Updates, Why: WhyNamed}
 		}
 	}
@@ -46,12 +46,12 @@ func rejected(f frame.Frame, later []frame.Frame) Relation {
 
 // otherPerson reports whether one of the statements has a relative that the other does not have: "my dog", "my
 // brother's dog".
-func otherPerson(f frame.Frame, later []frame.Frame) bool {
+func otherPerson(f frame.Frame, later []frame.Frame, told *frame.Telling) bool {
 	relatives := func(g frame.Frame) []string {
 		return slices.DeleteFunc(slices.Concat(g.Owners, g.Subject), func(t string) bool { return !english.People[t] })
 	}
 	mine := relatives(f)
-	if slices.ContainsFunc(mine, func(t string) bool { return !later[0].Telling().Has(t) }) {
+	if slices.ContainsFunc(mine, func(t string) bool { return !told.Has(t) }) {
 		return true
 	}
 	return slices.ContainsFunc(later, func(g frame.Frame) bool {
@@ -77,8 +77,7 @@ func renewed(f frame.Frame, v frame.Value, told *frame.Telling) bool {
 
 // sameMatter reports whether a later text is about the owner of the earlier statement f or has another attribute of it
 // than the value v, and whether it has such an attribute.
-func sameMatter(f frame.Frame, v frame.Value, later []frame.Frame) (about, attribute bool) {
-	told := later[0].Telling()
+func sameMatter(f frame.Frame, v frame.Value, later []frame.Frame, told *frame.Telling) (about, attribute bool) {
 	owned, named := len(f.Owners) == 0, false
 	for _, o := range f.Owners {
 		if !frame.IsSpeaker(f, o) {

@@ -61,6 +61,9 @@ func SingleKind(k Kind) bool {
 	return false
 }
 
+// bytesPattern matches the units of sizes in bytes.
+const bytesPattern = "kb|mb|gb|tb|kib|mib|gib|tib"
+
 var (
 	weekAb   = english.Words("mon tue tues wed thu thurs fri sat sun", english.WeekdayPlurals)
 	numerals = func() map[string]int {
@@ -75,7 +78,7 @@ var (
 
 	currencies = english.Words("usd eur gbp chf dollars dollar euros euro pounds pound bucks k francs yen")
 
-	byteUnits = english.Words("kb mb gb tb kib mib gib tib")
+	byteUnits = english.Words(strings.ReplaceAll(bytesPattern, "|", " "))
 
 	timePattern    = regexp.MustCompile(`^(\d{1,2})(?::|h|\.)(\d{2})(am|pm)?$`)
 	hourPattern    = regexp.MustCompile(`^(\d{1,2})(am|pm)$`)
@@ -87,7 +90,7 @@ var (
 	unitPattern   = regexp.MustCompile(
 		`^(\d[\d,.]*)-?(s|ms|min|mins|h|hr|hrs|d|days|day|weeks|week|months|month|minute|minutes|hour|hours|year|years)$`,
 	)
-	sizePattern    = regexp.MustCompile(`^(\d[\d,.]*)(gb|mb|tb|kb|gib|mib|kib|tib|kg|g|km|cm|mm|rps|qps|x)$`)
+	sizePattern    = regexp.MustCompile(`^(\d[\d,.]*)(` + bytesPattern + `|kg|g|km|cm|mm|rps|qps|x)$`)
 	versionPattern = regexp.MustCompile(`^v?\d+(\.\d+|\.x)+[a-z0-9.-]*$|^v\d+$`)
 	contactPattern = regexp.MustCompile(
 		`^\S+@\S+\.\S+$|^https?://|^[\w.-]+\.(com|org|net|io|dev|ai|internal|local|corp|example)(/\S*)?$|` +

@@ -29,10 +29,7 @@ JSON is {"items":[…],"next":"CURSOR"}; --before takes next, for the next page.
 ` + scopesHelp,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if limit < 1 || limit > 500 {
-				return app.Invalid("limit", "must be between 1 and 500")
-			}
-			if err := checkAllScopes(a, all); err != nil {
+			if err := checkListing(a, limit, all); err != nil {
 				return err
 			}
 			st, err := a.OpenStore(cmd.Context())
@@ -102,9 +99,11 @@ const (
 and of the agent. --all-scopes shows those of all users and scopes of the agent.`
 )
 
-// checkAllScopes refuses --all-scopes with a flag that names one scope.
-func checkAllScopes(a *app.App, all bool) error {
+// checkListing checks the flags --limit and --all-scopes. The latter is refused with a flag that names one scope.
+func checkListing(a *app.App, limit int, all bool) error {
 	switch p := a.Cfg.Principal; {
+	case limit < 1 || limit > 500:
+		return app.Invalid("limit", "must be between 1 and 500")
 	case all && p.User != "":
 		return app.Invalid("all-scopes", "must not be given with a user: a user reads no scope of another user")
 	case all && p.Scope != "":

@@ -52,10 +52,7 @@ func newReviewList(a *app.App) *cobra.Command {
 			if f.State = schema.ReviewFilter(state); !f.State.Valid() {
 				return app.Invalid("state", "must be waiting, decided or all")
 			}
-			if limit < 1 || limit > 500 {
-				return app.Invalid("limit", "must be between 1 and 500")
-			}
-			if err := checkAllScopes(a, f.AllScopes); err != nil {
+			if err := checkListing(a, limit, f.AllScopes); err != nil {
 				return err
 			}
 			st, err := a.OpenStore(cmd.Context())

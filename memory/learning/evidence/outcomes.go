@@ -34,7 +34,12 @@ func Shown(attempts []trace.Attempt) []Outcome {
 // Tally counts the outcomes in episodes and the outcomes that agents reported, in chronological order, except those
 // that the episodes show (Unshown).
 func Tally(shown, reported []Outcome) Stats {
-	all := slices.Concat(shown, Unshown(shown, reported))
+	return inOrder(shown, Unshown(shown, reported))
+}
+
+// inOrder counts the outcomes of both lists by their time.
+func inOrder(shown, reported []Outcome) Stats {
+	all := slices.Concat(shown, reported)
 	slices.SortStableFunc(all, byTime)
 	var out Stats
 	out.Add(all)

@@ -69,13 +69,7 @@ func (r Reports) picked(counts []bool) (out []Outcome) {
 // With returns the reports that no episode shows, counted together with the outcomes in episodes.
 func (r Reports) With(shown []Outcome) Reports {
 	r.List = Unshown(shown, r.List)
-	r.Tally = func(reported []Outcome) Stats {
-		all := slices.Concat(shown, reported)
-		slices.SortStableFunc(all, byTime)
-		var out Stats
-		out.Add(all)
-		return out
-	}
+	r.Tally = func(reported []Outcome) Stats { return inOrder(shown, reported) }
 	return r
 }
 
