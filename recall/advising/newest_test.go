@@ -41,3 +41,26 @@ func TestTheNewestFailuresAreRead(t *testing.T) {
 		require.Equal(t, byte((2000-i)>>8), e.ID[14], i)
 	}
 }
+
+// Of the reports on an episode, the newest of each source are read: one source with many hides no other.
+func TestTheNewestReportsOfEachSourceAreRead(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	url := testkit.DatabaseURL(t)
+	s := testkit.OpenStore(t, url)
+	owner := testkit.Owner(t, url)
+	_, err := owner.Exec(ctx, failuresSQL)
+	require.NoError(t, err)
+	_, err = owner.Exec(ctx, `
+		INSERT INTO outcome_reports (tenant, memory_id, advice_id, problem, agent_id, session, ok, at)
+		SELECT 't', lpad(to_hex(2000), 32, '0')::uuid, gen_random_uuid(), 'p', CASE WHEN n = 1 THEN 'b' ELSE 'a' END,
+			n::text, true, timestamptz '2026-01-01' + n * interval '1 second'
+		FROM generate_series(1, 200) n`)
+	require.NoError(t, err)
+	f := pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: "a"}}
+	found, err := s.EpisodesWith(ctx, f, []string{"builder", "cannot", "lock"}, "p")
+	require.NoError(t, err)
+	require.Len(t, found[0].Reports, 31)
+	require.Equal(t, "b", found[0].Reports[0].Agent)
+	require.Equal(t, "200", found[0].Reports[30].Session)
+}
