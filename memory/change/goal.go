@@ -14,17 +14,17 @@ import (
 // only probably does.
 func arrived(a, b frame.Frame) Relation {
 	x, y := a.Outline, b.Outline
-	if len(x.Parts) != 2 || len(y.Parts) < 2 || x.Able || y.Able || a.Negated || b.Negated || a.Ended || a.Past ||
+	if len(x.Parts) < 2 || len(y.Parts) < 2 || x.Able || y.Able || a.Negated || b.Negated || a.Ended || a.Past ||
 		b.Past || b.Undecided || len(b.Old) > 0 || exclusive(a, b) || y.Verb == "" || !b.Event && b.Cue < frame.CueNow {
 		return Relation{}
 	}
-	thing, value := x.Parts[0], x.Parts[1]
+	thing, value, known := given(a)
 	goal, ok := goalOf(y, value)
-	if !ok || goal.List || value.List || english.Subset(goal.Stems, value.Stems) ||
+	if !known || !ok || goal.List || value.List || english.Subset(goal.Stems, value.Stems) ||
 		english.Subset(value.Stems, goal.Stems) || goal.One {
 		return Relation{}
 	}
-	if !slices.ContainsFunc(y.Parts, func(p frame.Part) bool { return underwent(a, b, p, goal, thing) }) {
+	if !slices.ContainsFunc(y.Parts, func(p frame.Part) bool { return underwent(a, b, p, goal, thing, value) }) {
 		return Relation{}
 	}
 	for _, p := range y.Parts { // where else and for whom limit it to a part
@@ -48,6 +48,22 @@ func arrived(a, b frame.Frame) Relation {
 	return Relation{}
 }
 
+// given returns the thing that a clause tells of and what it gives for it: "coverage is at 61 percent", "I pay 12 euros
+// for my phone".
+func given(a frame.Frame) (thing, value frame.Part, ok bool) {
+	x := a.Outline
+	switch {
+	case len(x.Parts) == 2:
+		return x.Parts[0], x.Parts[1], true
+	case len(x.Parts) == 3 && paying[x.Verb] && len(x.Parts[0].Content(a)) == 0 && len(x.Parts[1].Kinds) == 1 &&
+		x.Parts[2].Role == "for" && !x.Passive:
+		return x.Parts[2], x.Parts[1], true
+	}
+	return thing, value, false
+}
+
+var paying = english.Stems("pay spend")
+
 // goalOf returns the phrase after "to" in what happened. After a verb of beginning it may be the object, if it has the
 // same noun as the earlier value: "he is in third grade", "he started fourth grade".
 func goalOf(o frame.Outline, value frame.Part) (frame.Part, bool) {
@@ -62,20 +78,20 @@ func goalOf(o frame.Outline, value frame.Part) (frame.Part, bool) {
 
 // underwent reports whether a part of what happened is the thing of the earlier clause, known by now: in fewer words,
 // by the owner of what has changed, or as the owner himself.
-func underwent(a, b frame.Frame, p, goal, thing frame.Part) bool {
-	if p.Role != frame.RoleAgent && p.Role != frame.RoleObject || !p.Definite && p.Role == frame.RoleObject ||
-		p.OfOther || p.Own && !thing.Own && len(a.Owners) > 0 || lacksOwner(a, p, thing) ||
+func underwent(a, b frame.Frame, p, goal, thing, value frame.Part) bool {
+	own := slices.DeleteFunc(p.Content(b), func(t string) bool { return t == english.TeamTerm })
+	if p.Role != frame.RoleAgent && p.Role != frame.RoleObject ||
+		!p.Definite && p.Role == frame.RoleObject && len(own) > 0 || p.OfOther ||
+		p.Own && !thing.Own && len(a.Owners) > 0 || lacksOwner(a, p, thing) ||
 		p.Head == goal.Head && slices.Equal(p.Stems, goal.Stems) {
 		return false
 	}
-	own := slices.DeleteFunc(p.Content(b), func(t string) bool { return t == english.TeamTerm })
 	if len(own) == 0 { // "our office is on the third floor", "we were relocated to the fifth floor"
-		last := a.Outline.Parts[1]
-		return last.Head == goal.Head && len(a.Owners) > 0 && !frame.Strangers(a, b) &&
+		return value.Head == goal.Head && len(a.Owners) > 0 && !frame.Strangers(a, b) &&
 			(p.Role == frame.RoleObject || b.Outline.Verb == english.StemOf("move"))
 	}
 	return samePart(a, b, p, thing) || p.Head == thing.Head && english.Subset(p.Stems, thing.Stems) ||
-		len(goal.Kinds) > 0 && goal.Head == a.Outline.Parts[1].Head && english.Subset(p.Stems, thing.Stems)
+		len(goal.Kinds) > 0 && goal.Head == value.Head && english.Subset(p.Stems, thing.Stems)
 }
 
 // lacksOwner reports whether a part names a thing without the person to whom the thing of the earlier clause belongs:

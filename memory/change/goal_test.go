@@ -24,7 +24,7 @@ func TestWhatHappenedToAThingChangesIt(t *testing.T) {
 		{"I own a sailing boat.", "I gave the sailing boat to my nephew.", Likely},
 		{"I'm saving up for a camera.", "I finally bought the camera.", Likely},
 		{"Our team lead is Jonas.", "Jonas stepped down and Mirela took over as team lead.", Sure},
-		{"The project is called Nightingale.", "Legal made us rename the project, it's Kestrel now.", Unrelated},
+		{"The project is called Nightingale.", "Legal made us rename the project, it's Kestrel now.", Sure},
 
 		{"My bike is broken.", "My brother fixed his bike.", Unrelated},
 		{"My bike is broken.", "Tom fixed Anna's bike.", Unrelated},

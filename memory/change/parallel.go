@@ -132,8 +132,11 @@ func shorter(p, q frame.Part) bool {
 	return q.Definite && q.Head == p.Head && len(q.Stems) < len(p.Stems) && english.Subset(q.Stems, p.Stems)
 }
 
-// onlyWhen reports whether a part is only a date, a time or a duration.
+// onlyWhen reports whether a part is only a date, a time, a season or a duration.
 func onlyWhen(p frame.Part) bool {
+	if len(p.Stems) == 1 && p.Role == "in" && english.CategoryOfStem(p.Stems[0]) == "SEASON" {
+		return true
+	}
 	return len(p.Kinds) == len(p.Stems) && !slices.ContainsFunc(p.Kinds, func(k frame.Kind) bool {
 		return k != frame.KindDate && k != frame.KindTime && k != frame.KindDuration && k != frame.KindOften
 	})
@@ -351,7 +354,7 @@ func recovered(a, b frame.Frame) Relation {
 	}
 	rest := func(of, other []frame.Part) bool {
 		return slices.ContainsFunc(of, func(p frame.Part) bool {
-			return len(p.Stems) > 0 && p.Stems[0] != "" && p.Role != "for" && !english.LightVerbs[p.Stems[0]] &&
+			return len(p.Stems) > 0 && p.Stems[0] != "" && p.Role != "for" && !onlyWhen(p) && !english.LightVerbs[p.Stems[0]] &&
 				!manner[p.Stems[0]] &&
 				!slices.ContainsFunc(other, func(q frame.Part) bool { return opposed(p, q) || samePart(a, b, p, q) })
 		})

@@ -11,8 +11,7 @@ import (
 func recolored(a, b frame.Frame) Relation {
 	x, y := a.Outline, b.Outline
 	if x.Verb != "" || len(x.Parts) != 2 || x.Parts[1].Role != frame.RoleIs || a.Negated || b.Negated || b.Ended ||
-		y.Passive ||
-		y.Verb == "" {
+		y.Passive || y.Verb == "" || english.Attitudes[y.Verb] || b.Undecided {
 		return Relation{}
 	}
 	thing, state := x.Parts[0], x.Parts[1]

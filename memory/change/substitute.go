@@ -22,6 +22,10 @@ func substituted(a, b frame.Frame, m alignment) Relation {
 	if head := sharedHead(va, vb); len(attributes) == 0 && head != "" && va.Key != vb.Key {
 		attributes = []string{head} // "a low-carb diet" and "a keto diet"
 	}
+	if len(attributes) == 0 && len(m.restB) == 0 && b.Cue == frame.CueChange && len(m.restA) == 1 &&
+		len(m.shared) > 0 && slices.Contains(english.Concepts[m.restA[0]], english.ConceptName) {
+		attributes = m.restA // "the project is called Nightingale", "it's Kestrel now"
+	}
 	if a.Negated && !b.Negated && !va.Same(vb) {
 		return Relation{} // the earlier one only excludes another value
 	}

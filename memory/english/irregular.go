@@ -60,6 +60,39 @@ leave left leaving
 lend lent
 lose lost losing
 make made making
+mow mowed mown
+bend bent
+bite bit bitten
+bleed bled
+blow blew blown
+burn burnt
+dig dug
+dream dreamt
+feed fed
+fight fought
+flee fled
+freeze froze frozen
+learn learnt
+light lit
+overcome overcame
+oversleep overslept
+ring rang rung
+seek sought
+shake shook shaken
+shine shone
+shoot shot
+show shown
+slide slid
+spill spilt
+spin spun
+spoil spoilt
+steal stole stolen
+stick stuck
+strike struck
+swear swore sworn
+sweep swept
+tear tore torn
+undergo underwent
 mean meant
 meet met
 move moved moving moves

@@ -132,7 +132,7 @@ func resolvePossessives(ts []Token) []Token {
 		if !ts[i].Poss {
 			continue
 		}
-		if ts[i].End == 0 && i+1 < len(ts) && !isAfterBe(ts[i+1]) {
+		if ts[i].End == 0 && i+1 < len(ts) && (!isAfterBe(ts[i+1]) || gerundOfNoun(ts[i+1:])) {
 			continue
 		}
 		if i+1 == len(ts) || ts[i].End != 0 {
@@ -150,6 +150,13 @@ func isAfterBe(t Token) bool {
 	return Prepositions[t.Low] || Articles[t.Low] || t.Is("not", "now", "been", "going", "moving", "always") ||
 		strings.HasSuffix(t.Low, "ing") && t.Low != "meeting" &&
 			t.Low != "parking" && t.Low != "training" && t.Low != "building" && t.Low != "wedding" || HasDigit(t.Low)
+}
+
+// gerundOfNoun reports whether the first word describes a noun that has a verb of its own: "swimming lesson is", after
+// "Tilda's".
+func gerundOfNoun(ts []Token) bool {
+	return len(ts) > 2 && EndsGerund(ts[0]) && ts[0].End == 0 && ts[1].End == 0 && !ts[1].Cap && IsContent(ts[1]) &&
+		!IsAdverb(ts[1]) && (IsAux(ts[2]) || IsBe(ts[2]) || ts[2].Low == "got")
 }
 
 func withStem(t Token) Token {

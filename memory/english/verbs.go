@@ -10,7 +10,7 @@ var ChangeVerbs = Stems(
 	reduce cut drop slip postpone delay defer reschedule shift relocate transfer convert transition rename rebrand
 	extend shorten double halve triple grow shrink adjust revise reassign pass succeed trade adopt become revert
 	return tighten loosen expand trim slash boost standardize consolidate port rebuild rewrite redo amend correct
-	swing flip rotate promote demote graduate transitioned`,
+	swing flip rotate promote demote graduate transitioned elect appoint`,
 	"takeover handover pushback bringforward switchover gowith settleon endup rollback infavor "+
 		"changemind turnsout moveoff",
 	again("paint name write wire arrange locate organise organize design label format assign route elect appoint "+
@@ -59,6 +59,9 @@ var PlainVerbs = Stems(`
 	sing dance paint knit volunteer date allow tune cache index publish consume scale shard replicate mirror proxy
 	land fly travel stay settle book stream contact email phone text browse buy clean post share upload`,
 	`dating workas workout gotowork oncall wakeup reportto lookafter usedto nolonger bornin allergicto fanof cantstand`)
+
+// Attitudes has verbs for what one wishes, weighs or imagines, which is not so.
+var Attitudes = Stems("want wish hope dream imagine consider joke wonder fantasize contemplate pretend love")
 
 // IsVerb reports whether a word may be a verb.
 func IsVerb(t Token) bool { return commonVerbs[t.Low] || verbStems[t.Stem] || Sentiments[t.Stem] != 0 }

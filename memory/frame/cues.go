@@ -69,7 +69,7 @@ func (r *reader) cues() {
 			case (english.EndVerbs[t.Stem] || r.closesOwn(i)) && !r.Past:
 				r.Ended = true
 				r.Cue = CueChange
-			case english.Starts(t):
+			case english.Starts(t) && !endsAt(r.ts, i):
 				r.Cue = max(r.Cue, CueNow)
 			}
 		}
@@ -120,7 +120,7 @@ func (r *reader) undecided() bool {
 // weighers has verbs for weighing a choice.
 var weighers = english.Stems("consider wonder debate contemplate")
 
-// endsAt reports whether a time of day follows the verb at i: "the shift ends at 16:00".
+// endsAt reports whether a time of day follows the verb at i: "the shift ends at 16:00", "the gate opens at 7".
 func endsAt(ts []english.Token, i int) bool {
 	if i+2 >= len(ts) || !ts[i+1].Is("at", "around") {
 		return false

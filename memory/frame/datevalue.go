@@ -59,6 +59,16 @@ func dateAt(ts []english.Token, i int) (Value, int) {
 		return date(low, 1)
 	case low == "tomorrow" || low == "tonight":
 		return date(low, 1)
+	case t.Is("first", "second", "third", "fourth", "last", "beginning", "start", "middle") && t.End == 0:
+		n := 0 // "the last week of August", "the middle of May"
+		if at(1).Is("week", "weekend", "half") || english.Weekdays[at(1).Low] > 0 {
+			n = 1
+		} else if !t.Is("beginning", "start", "middle") {
+			break
+		}
+		if at(n+1).Low == "of" && Month(at(n+2)) > 0 {
+			return date(textOfLow(ts[i:i+n+3]), n+3)
+		}
 	case (low == "next" || low == "end" || low == "early" || low == "late" || low == "mid") && at(1).Low != "":
 		n := 1
 		if at(1).Low == "of" {

@@ -298,7 +298,7 @@ func (r *reader) tail() {
 		}
 		return
 	}
-	if main := r.main(); r.Copular && english.Opposites[main.Stem] != "" {
+	if main := r.main(); r.Copular && english.Opposites[main.Stem] != "" && !r.undergoes(r.verb) {
 		r.addValue(Value{Kind: KindTerm, Text: main.Text, Key: main.Stem, From: r.verb, To: r.verb + 1})
 		return
 	}

@@ -152,6 +152,7 @@ func (r *reader) read() bool {
 	if len(r.ts) == 0 {
 		return false
 	}
+	r.caused()
 	r.taken = make([]bool, len(r.ts))
 	r.findVerb()
 	r.cues()

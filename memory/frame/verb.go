@@ -15,6 +15,9 @@ func (r *reader) findVerb() {
 		if i > 0 && r.ts[i-1].End == ':' {
 			return // "Deadline: June 10"
 		}
+		if i == 0 && r.verbAfterPronoun() {
+			break
+		}
 		if i == 0 && r.continues && len(r.ts) > 2 && english.ThirdPerson(t.Low) && !t.Cap && t.End == 0 &&
 			(english.Articles[r.ts[1].Low] || english.Possessives[r.ts[1].Low]) {
 			r.verb = 0 // "and rides the bus"
@@ -48,9 +51,9 @@ func (r *reader) findVerb() {
 			english.Prepositions[prev.Low] {
 			continue // a noun: "the build", "my work"
 		}
-		if i+1 < len(r.ts) && t.End == 0 && (english.IsAux(r.ts[i+1]) ||
+		if i+1 < len(r.ts) && t.End == 0 && (english.IsAux(r.ts[i+1]) || happened[r.ts[i+1].Low] ||
 			english.IsVerb(r.ts[i+1]) && strings.HasSuffix(r.ts[i+1].Low, "ed")) {
-			continue // "mobile release slipped"
+			continue // "mobile release slipped", "phone plan went up"
 		}
 		r.verb = i
 		break
@@ -65,9 +68,12 @@ func (r *reader) findVerb() {
 			r.verb = i
 			continue
 		}
+		if i == r.verb && t.Is("get", "gets") && i+1 < len(r.ts) && r.undergoes(i+1) {
+			continue
+		}
 		if !english.IsAux(t) && !english.Fillers[t.Low] && !english.NowCues[t.Low] && t.Low != "to" &&
 			t.Low != "not" && t.Low != "never" {
-			if (english.IsVerb(t) || r.progressive(i) || r.bare(i)) && i > r.verb && !english.IsBe(t) &&
+			if (english.IsVerb(t) || r.progressive(i) || r.bare(i) || r.undergoes(i)) && i > r.verb && !english.IsBe(t) &&
 				!english.ThirdPerson(t.Low) &&
 				!english.Articles[r.ts[i-1].Low] && !english.Possessives[r.ts[i-1].Low] {
 				r.verb = i
@@ -76,6 +82,7 @@ func (r *reader) findVerb() {
 		}
 	}
 	r.withoutLead()
+	r.turned()
 	if r.verb < len(r.ts) {
 		for _, t := range r.ts[:r.verb+1] {
 			if english.IsBe(t) {
@@ -83,6 +90,91 @@ func (r *reader) findVerb() {
 			}
 		}
 	}
+}
+
+// caused reads what someone had done as what happened to the thing: "We had the house painted green" as "the house was
+// painted green", "I've set the heating to come on at 5" as "the heating comes on at 5".
+func (r *reader) caused() {
+	first := r.ts[0]
+	if !first.Is("i", "we", "they", "he", "she") && (!first.Cap || english.Articles[first.Low]) {
+		return
+	}
+	at := 1
+	for at+1 < len(r.ts) && (english.Fillers[r.ts[at].Low] ||
+		r.ts[at].Is("have", "has") && !english.Articles[r.ts[at+1].Low] && !english.Possessives[r.ts[at+1].Low]) {
+		at++
+	}
+	noun := at + 1
+	if len(r.ts) < noun+3 || r.ts[at].End != 0 || r.ts[noun].Is("a", "an") ||
+		!english.Articles[r.ts[noun].Low] && !english.Possessives[r.ts[noun].Low] {
+		return
+	}
+	for i := noun + 2; i < min(len(r.ts), noun+5) && r.ts[i-1].End == 0; i++ {
+		switch t := r.ts[i]; {
+		case r.ts[at].Is("had", "got") && english.Participle(t):
+			be := english.Token{Text: "was", Low: "be", Stem: "be"}
+			r.ts = slices.Concat(r.ts[noun:i], []english.Token{be}, r.ts[i:])
+		case setters[r.ts[at].Stem] && t.Low == "to" && i+1 < len(r.ts) && english.IsVerb(r.ts[i+1]):
+			r.ts = slices.Concat(r.ts[noun:i], r.ts[i+1:])
+		default:
+			continue
+		}
+		r.Cue = CueChange
+		return
+	}
+}
+
+// setters has verbs that tell a thing what to do.
+var setters = english.Stems("set programme program configure adjust change")
+
+// turned reads "went vegan in March" and "became a nurse" as what is so since then, if the word is one of a category.
+func (r *reader) turned() {
+	main := r.main()
+	at := r.verb + 1
+	if main.End != 0 || !main.Is("went", "gone", "become", "becomes", "became") {
+		return
+	}
+	if at < len(r.ts) && r.ts[at].Is("a", "an") {
+		at++
+	}
+	if at >= len(r.ts) || english.Categories[r.ts[at].Low] == "" || r.ts[at].Cap ||
+		r.ts[at].End == 0 && at+1 < len(r.ts) && english.IsContent(r.ts[at+1]) {
+		return
+	}
+	r.ts = slices.Clone(r.ts)
+	r.ts[r.verb] = english.Token{Text: main.Text, Low: "be", Stem: "be"}
+	if at+2 < len(r.ts) && r.ts[at+1].Is("in", "on") {
+		if v, n := typedAt(r.ts, at+2); n > 0 && v.Kind == KindDate && at+2+n == len(r.ts) {
+			r.ts, r.taken = r.ts[:at+1], r.taken[:at+1]
+		}
+	}
+	r.Cue = CueChange
+}
+
+// happened has past forms that follow a noun and seldom another verb.
+var happened = english.Words("went came rose fell got began became ran grew")
+
+// verbAfterPronoun takes the word after "I", "we" or another person as the main verb, also if it is in no list, unless
+// it may be another part of speech.
+func (r *reader) verbAfterPronoun() bool {
+	if !r.ts[0].Is("i", "we", "they", "he", "she") || r.ts[0].End != 0 {
+		return false
+	}
+	at := 1
+	for at < len(r.ts) && (english.Fillers[r.ts[at].Low] || english.NowCues[r.ts[at].Low] ||
+		english.IsAdverb(r.ts[at])) {
+		at++
+	}
+	if at+1 >= len(r.ts) {
+		return false
+	}
+	t := r.ts[at]
+	if !english.IsContent(t) || t.Cap || t.Poss || t.End != 0 || english.HasDigit(t.Low) || english.IsVerb(t) ||
+		english.EndsGerund(t) || english.IsVerb(r.ts[at+1]) || english.Attitudes[t.Stem] || hasAux(r.ts[at+1:]) {
+		return false // "I wish our car were red", "I heard that Tom has moved"
+	}
+	r.verb = at
+	return true
 }
 
 // main returns the main verb, or the zero token if there is none.
@@ -198,6 +290,16 @@ func (r *reader) bare(i int) bool {
 		english.Participle(t)
 	return (modal || perfect) && english.IsContent(t) && !t.Cap && !strings.HasSuffix(t.Low, "ing") &&
 		!slices.ContainsFunc(r.ts[:i], english.IsBe)
+}
+
+// undergoes reports whether the word at i is the verb after a form of "be" or "get" that says who does it or where it
+// goes: "the benefit is paid to my wife", "the lawn gets mown by a robot".
+func (r *reader) undergoes(i int) bool {
+	t := r.ts[i]
+	return english.Participle(t) && t.End == 0 && i+1 < len(r.ts) && r.ts[i+1].Is("by", "to", "into", "onto") &&
+		slices.ContainsFunc(r.ts[max(0, i-3):i], func(t english.Token) bool {
+			return english.IsBe(t) || t.Is("get", "gets", "got")
+		})
 }
 
 // progressive reports whether the word at i is the verb after a form of "be": "Robert is saving up for a campervan".

@@ -40,8 +40,7 @@ var (
 	onceBefore = english.Words("this next that")
 	spans      = english.Words("week weekend month morning afternoon evening night time year season quarter sprint")
 	modals     = english.Words("might may could would should shall")
-	// attitudes has verbs for what one wishes, weighs or imagines, and sayings those for what one tells.
-	attitudes  = english.Stems("want wish hope dream imagine consider joke wonder fantasize contemplate pretend love")
+	// opinions has verbs for what one thinks, and sayings those for what one tells.
 	opinions   = english.Stems("think claim believe suggest recommend argue guess reckon assume joke")
 	sayings    = english.Stems("say ask tell insist write advise warn mention")
 	invariable = english.Words("put cut let set quit") // besides english.PastAsPresent
@@ -76,7 +75,7 @@ func (a *aspect) read(ts []english.Token) {
 	for i, t := range ts {
 		a.readOnce(ts, i)
 		modal := modals[t.Low] && !t.Cap
-		a.unreal = a.unreal || modal || t.Low == "whether" || attitudes[t.Stem] && !t.Cap && i+1 < len(ts) &&
+		a.unreal = a.unreal || modal || t.Low == "whether" || english.Attitudes[t.Stem] && !t.Cap && i+1 < len(ts) &&
 			(i == 0 || !english.Articles[ts[i-1].Low]) &&
 			(ts[i+1].Is("to", "of", "that", "about") || english.EndsGerund(ts[i+1]))
 		a.told = a.told || othersView(ts, i)
