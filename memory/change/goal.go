@@ -34,7 +34,8 @@ func arrived(a, b frame.Frame) Relation {
 	}
 	sameHead := goal.Head == value.Head
 	switch {
-	case len(goal.Kinds) > 0 && slices.Equal(goal.Kinds, value.Kinds) && (sameHead || len(goal.Stems) == 1):
+	case len(goal.Kinds) > 0 && slices.Equal(goal.Kinds, value.Kinds) && (sameHead || len(goal.Stems) == 1 ||
+		english.Subset(goal.Stems[1:], thing.Stems)):
 		return Relation{Certainty: Sure, Change: Updates, Why: WhyCue}
 	case len(goal.Kinds)+len(value.Kinds) > 0:
 		return Relation{}
@@ -52,6 +53,9 @@ func arrived(a, b frame.Frame) Relation {
 // for my phone".
 func given(a frame.Frame) (thing, value frame.Part, ok bool) {
 	x := a.Outline
+	if thing, value, ok = amountOf(a); ok {
+		return thing, value, true
+	}
 	switch {
 	case len(x.Parts) == 2:
 		return x.Parts[0], x.Parts[1], true
@@ -60,6 +64,28 @@ func given(a frame.Frame) (thing, value frame.Part, ok bool) {
 		return x.Parts[2], x.Parts[1], true
 	}
 	return thing, value, false
+}
+
+// amountOf returns what a person has or does so and so much of: "I take 50 mg of sertraline".
+func amountOf(a frame.Frame) (thing, value frame.Part, ok bool) {
+	x := a.Outline
+	if len(x.Parts) < 2 || x.Parts[0].Role != frame.RoleAgent || x.Passive || len(x.Parts[0].Content(a)) > 0 ||
+		x.Verb == "" {
+		return thing, value, false
+	}
+	p := x.Parts[1]
+	if p.Role != frame.RoleObject || len(p.Kinds) != 1 || len(p.Stems) < 2 ||
+		p.Kinds[0] != frame.KindNumber && p.Kinds[0] != frame.KindAmount {
+		return thing, value, false
+	}
+	for _, other := range x.Parts[2:] {
+		if len(other.Kinds) > 0 && !onlyWhen(other) {
+			return thing, value, false
+		}
+	}
+	value = frame.Part{Role: p.Role, Stems: p.Stems[:1], Kinds: p.Kinds, Head: p.Stems[0]}
+	thing = frame.Part{Role: p.Role, Stems: p.Stems[1:], Head: p.Stems[len(p.Stems)-1], Own: true}
+	return thing, value, true
 }
 
 var paying = english.Stems("pay spend")

@@ -8,8 +8,8 @@ import (
 	"github.com/mneme/mneme/memory/frame"
 )
 
-// pair is an earlier and a later text, and the least certainty that the later changes the earlier. Unrelated means that
-// it must be less than likely.
+// pair is an earlier and a later text, and the certainty that the later changes the earlier. Unrelated means that it
+// must be less than likely, or the same statement.
 type pair struct {
 	earlier, later string
 	want           Certainty
@@ -20,7 +20,7 @@ func requirePairs(t *testing.T, pairs []pair) {
 	for _, c := range pairs {
 		r, _ := Best(frame.Read(c.earlier, ""), frame.Read(c.later, ""))
 		if c.want == Unrelated {
-			require.Less(t, r.Certainty, Likely, "%s / %s", c.earlier, c.later)
+			require.True(t, r.Certainty < Likely || r.Change == Restates, "%s / %s", c.earlier, c.later)
 			continue
 		}
 		require.Equal(t, c.want, r.Certainty, "%s / %s", c.earlier, c.later)
@@ -97,7 +97,14 @@ func TestVerbsThatAreInNoList(t *testing.T) {
 		{"The cabin is booked for the first week of May.", "The cabin is booked for the last week of May now.", Sure},
 		{"Our desks are on the second floor.", "We've been relocated to the sixth floor.", Likely},
 
+		{"I take 20 mg of cortisone at breakfast.", "The doctor put the cortisone up to 30 mg.", Sure},
+		{"The fire blanket hangs next to the stove.", "The fire blanket was moved to the pantry.", Sure},
+		{"The staff bulletin comes out every month.", "The staff bulletin is weekly now.", Sure},
+		{"The staff bulletin comes out every month.", "The staff bulletin is monthly.", Unrelated},
+
 		{"I pay 9 euros for my music plan.", "My phone went up to 11 euros.", Unrelated},
+		{"I take 20 mg of cortisone.", "Tom's cortisone went up to 30 mg.", Unrelated},
+		{"We have 12 delivery vans.", "The price went up to 15.", Unrelated},
 		{"The shop is busy.", "The shop went bankrupt.", Unrelated},
 		{"The shop is busy.", "The shop went quiet on Monday.", Unrelated},
 		{"The front door opens at 7.", "The back door opens at 9.", Unrelated},

@@ -36,7 +36,7 @@ func substituted(a, b frame.Frame, m alignment) Relation {
 		english.Opposite(m.restA[0], m.restB[0]) {
 		return Relation{Certainty: Sure, Change: Updates, Why: WhyOpposite}
 	}
-	if len(attributes) == 0 && exact && frame.SingleKind(va.Kind) && len(m.shared) > 0 && !frame.Personal(a) {
+	if len(attributes) == 0 && exact && (frame.SingleKind(va.Kind) || va.Often() && vb.Often()) && len(m.shared) > 0 && !frame.Personal(a) {
 		attributes = m.shared // "the demo": the thing itself is scheduled
 	}
 	if len(attributes) == 0 && !category && sameSlot(a, b, va, vb) && exact && sharesSubject(m) &&
@@ -69,7 +69,7 @@ func substituted(a, b frame.Frame, m alignment) Relation {
 			}
 		}
 	}
-	single := !plural && (frame.SingleKind(va.Kind) || english.SingleConcepts[concept] &&
+	single := !plural && (frame.SingleKind(va.Kind) || va.Often() && vb.Often() || english.SingleConcepts[concept] &&
 		!paidFor(concept, va) && !(concept == "RETENTION" && va.Preposition+vb.Preposition == "") ||
 		a.Holder && b.Holder && english.HolderConcepts[concept] || isFavorite(a) && isFavorite(b) ||
 		definite(a, b, va, vb, category))
@@ -235,7 +235,7 @@ func interchangeable(x, y frame.Value) bool {
 	case x.Kind == frame.KindVersion && y.Kind == frame.KindVersion:
 		return x.Category == "" || y.Category == "" || x.Category == y.Category ||
 			english.Categories[x.Category] == english.Categories[y.Category]
-	case x.Kind == y.Kind && !words(x.Kind):
+	case x.Kind == y.Kind && !words(x.Kind), x.Often() && y.Often():
 		return true
 	case amounts(x.Kind) && amounts(y.Kind):
 		return true

@@ -42,7 +42,7 @@ type Value struct {
 // Same reports whether two values name the same thing with more or less detail: "Acme" and "Acme Corp" do, "Postgres"
 // and "Postgres 16" do not.
 func (v Value) Same(o Value) bool {
-	if v.Key == o.Key {
+	if v.Key == o.Key || v.Often() && o.Often() && period(v.Key) == period(o.Key) {
 		return true
 	}
 	if (v.Kind == KindName || v.Kind == KindTerm) && (o.Kind == KindName || o.Kind == KindTerm) {
@@ -50,6 +50,17 @@ func (v Value) Same(o Value) bool {
 		return english.Subset(a, b) || english.Subset(b, a)
 	}
 	return false
+}
+
+// Often reports whether a value says how often something is: "every week", "weekly".
+func (v Value) Often() bool { return v.Kind == KindOften || v.Category == "FREQUENCY" }
+
+// period returns what "every week" and "weekly" have in common.
+func period(key string) string {
+	if key == "daili" {
+		return "day"
+	}
+	return strings.TrimPrefix(key, "every ")
 }
 
 // SingleKind reports whether a thing has only one value of this kind at a time.

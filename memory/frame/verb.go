@@ -270,7 +270,8 @@ func (r *reader) guessVerb() {
 		}
 		name := i == 1 && first.Cap && english.Concepts[first.Stem] == nil && !english.Articles[first.Low] &&
 			!english.Possessives[first.Low]
-		object := english.Articles[next.Low] || english.Possessives[next.Low] || next.Is("me", "us", "him", "them") ||
+		object := english.Articles[next.Low] || english.Possessives[next.Low] ||
+			next.Is("me", "us", "him", "them", "next", "close", "because") || english.HasDigit(next.Low) ||
 			english.Prepositions[next.Low] && !next.Is("of") || next.Cap
 		if name || object {
 			r.verb = i
