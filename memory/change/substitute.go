@@ -31,6 +31,9 @@ func substituted(a, b frame.Frame, m alignment) Relation {
 	}
 	category := va.Category != "" && va.Category == vb.Category
 	concept := sharedConcept(a, b, m)
+	if (concept == "HOME" || concept == "EMPLOYER") && (ofGroup(va) || ofGroup(vb)) {
+		return Relation{} // "I moved to Team Orca", "I joined the chess club"
+	}
 	exact := len(m.restA) == 0 && len(m.restB) == 0 || otherVerb(a, b, m, va, vb)
 	if va.Same(vb) && len(m.restA) == 1 && len(m.restB) == 1 && !restInSubject(a, b, m) &&
 		english.Opposite(m.restA[0], m.restB[0]) {
@@ -133,6 +136,13 @@ func substituted(a, b frame.Frame, m alignment) Relation {
 	}
 	return out
 }
+
+// ofGroup reports whether a value names a group that one can join or move to, no home and no employer.
+func ofGroup(v frame.Value) bool {
+	return slices.ContainsFunc(strings.Fields(v.Key), func(w string) bool { return groups[w] })
+}
+
+var groups = english.Stems("team club gym group choir band party union class course squad society association league")
 
 // wordy reports whether a value is a name or another word, not a date, an amount or the like.
 func wordy(v frame.Value) bool { return v.Kind == frame.KindName || v.Kind == frame.KindTerm }

@@ -153,7 +153,7 @@ var HolderConcepts = Words("ONCALL LEAD REVIEW MANAGER")
 
 // kinds has concepts whose words name different things of one kind: a cat is not a dog. The first word in the line of
 // such a concept is general and means any of them.
-var kinds = Words("PET INSTRUMENT FOOD MEETING DOCTOR")
+var kinds = Words("PET INSTRUMENT FOOD MEETING DOCTOR PRICE")
 
 // generalWord returns the stem of the general word of each concept.
 var generalWord = func() map[string]string {
@@ -161,6 +161,19 @@ var generalWord = func() map[string]string {
 	for line := range strings.Lines(conceptWords) {
 		if name, list, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
 			out[name] = StemOf(strings.Fields(list)[0])
+		}
+	}
+	return out
+}()
+
+// WordsOf returns the words of a concept, most general first. Some are phrases in the form of Token.Low.
+func WordsOf(concept string) []string { return wordsOf[concept] }
+
+var wordsOf = func() map[string][]string {
+	out := map[string][]string{}
+	for line := range strings.Lines(conceptWords) {
+		if name, list, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			out[name] = append(out[name], strings.Fields(list)...)
 		}
 	}
 	return out

@@ -19,9 +19,9 @@ import (
 const OfferedNeighbors = 5
 
 // Offer returns the neighbours for a decision about a fact, best first. Neighbours that the fact seems to change come
-// before those that are only similar.
+// before those that are only similar. Those that only have words for the same attribute are left out otherwise.
 func Offer(fact memory.Fact, found []memory.Neighbor) []memory.Neighbor {
-	if len(found) <= 1 {
+	if len(found) == 0 || len(found) == 1 && found[0].Score != AttributeScore {
 		return found
 	}
 	if len(fact.Content) > memory.MaxLatestChars {
@@ -34,9 +34,12 @@ func Offer(fact memory.Fact, found []memory.Neighbor) []memory.Neighbor {
 			continue
 		}
 		r, _ := change.Best(parsed.Statements(n.Content, n.Who), said)
-		changed[n.ID] = reported(fact, said, r) && !holdBoth(n, fact)
+		changed[n.ID] = reported(fact, said, r) && !holdBoth(n, fact) &&
+			(n.Score != AttributeScore || r.Certainty == change.Sure)
 	}
-	out := slices.Clone(found)
+	out := slices.DeleteFunc(slices.Clone(found), func(n memory.Neighbor) bool {
+		return n.Score == AttributeScore && !changed[n.ID]
+	})
 	slices.SortStableFunc(out, func(a, b memory.Neighbor) int {
 		switch {
 		case changed[a.ID] == changed[b.ID]:

@@ -6,8 +6,14 @@ const (
 	NeighborsPerChannel = 10
 	// NeighborsRanked is the number of the best memories, from which Offer chooses.
 	NeighborsRanked = 16
+	// AttributeNeighbors is the number of memories with words for the fact's attribute (AttributeWords), from which Offer
+	// also chooses.
+	AttributeNeighbors = 20
 	// MinNeighborScore is the score below which a memory is not a neighbour.
 	MinNeighborScore = 0.1
+	// AttributeScore is the score of a memory that was found only by AttributeWords. It is a neighbour only if the fact
+	// changes it.
+	AttributeScore = MinNeighborScore
 	// SameContentScore is the score of a memory with the fact's content.
 	SameContentScore = 1.0
 	// SameClaimScore is the score of a memory with a claim of the same subject and predicate.

@@ -74,6 +74,8 @@ var (
 	// FocusedSearch is for a decision, which needs the memories that a fact may repeat or contradict. They share its
 	// rare words.
 	FocusedSearch = SearchWidth{Terms: 8, Matches: 200, Pairs: true}
+	// AttributeSearch is for a decision, too: words for the attribute of a fact, most of which no memory has.
+	AttributeSearch = SearchWidth{Terms: 24, Matches: 400}
 	// ShortSearch is for short texts about memories: claims, hints, summaries, names.
 	ShortSearch = SearchWidth{Terms: 24, Matches: 3_000, Pairs: true}
 )

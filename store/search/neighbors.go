@@ -96,18 +96,30 @@ func (x *neighborSearch) hit(query int, id uuid.UUID, score float64) {
 
 // collect queries every channel for ids, in one round trip.
 func (x *neighborSearch) collect(ctx context.Context, tx pgx.Tx) error {
-	texts := make([]string, len(x.queries))
+	n := len(x.queries)
+	texts := make([]string, 2*n) // the facts, then words for their attributes
 	for i, q := range x.queries {
-		texts[i] = q.Fact.Content
+		texts[i], texts[n+i] = q.Fact.Content, strings.Join(proposals.AttributeWords(q.Fact), " ")
 	}
-	plans, corpus, err := textPlans(ctx, tx, x.owner.Tenant, texts, rank.FocusedSearch)
+	lexemes, corpus, err := textLexemes(ctx, tx, x.owner.Tenant, texts)
 	if err != nil {
 		return err
+	}
+	plans := make([]rank.TextPlan, 2*n)
+	for i := range texts {
+		width := rank.FocusedSearch
+		if i >= n {
+			width = rank.AttributeSearch
+		}
+		plans[i] = rank.PlanText(lexemes[i], corpus, width)
 	}
 	b := &pgx.Batch{}
 	x.queueSame(b)
 	x.queueClaims(b)
-	x.queueText(b, plans)
+	x.queueText(b, plans[:n], proposals.NeighborsPerChannel, x.hit)
+	x.queueText(b, plans[n:], proposals.AttributeNeighbors, func(query int, id uuid.UUID, _ float64) {
+		x.hit(query, id, proposals.AttributeScore)
+	})
 	x.queueVectors(b, corpus.Docs)
 	return tx.SendBatch(ctx, b).Close()
 }
@@ -146,13 +158,14 @@ func (x *neighborSearch) queryTable(args pg.Args, columns ...[2]string) string {
 		)`
 }
 
-// hits queues a query and records its rows: the number of the query, an id and a score.
-func (x *neighborSearch) hits(b *pgx.Batch, query string, args pg.Args) {
+// hits queues a query and passes its rows to hit: the number of the query, an id and a score.
+func (x *neighborSearch) hits(b *pgx.Batch, query string, args pg.Args,
+	hit func(query int, id uuid.UUID, score float64)) {
 	b.Queue(query, args).Query(func(rows pgx.Rows) error {
 		var n int
 		var id uuid.UUID
 		var score float64
-		_, err := pgx.ForEachRow(rows, []any{&n, &id, &score}, func() error { x.hit(n-1, id, score); return nil })
+		_, err := pgx.ForEachRow(rows, []any{&n, &id, &score}, func() error { hit(n-1, id, score); return nil })
 		return err
 	})
 }
@@ -216,11 +229,12 @@ func (x *neighborSearch) queueClaims(b *pgx.Batch) {
 		) h
 		WHERE q.subject <> ''`,
 		asked, proposals.SameClaimScore, pg.ByKey("m", "e.tenant", "e.memory_id"), inOwnersSpace, mayBeOffered,
-		proposals.NeighborsPerChannel), args)
+		proposals.NeighborsPerChannel), args, x.hit)
 }
 
 // queueText queries full text. Facts with fewer terms are padded with terms that match nothing and have no weight.
-func (x *neighborSearch) queueText(b *pgx.Batch, plans []rank.TextPlan) {
+func (x *neighborSearch) queueText(b *pgx.Batch, plans []rank.TextPlan, limit int,
+	hit func(query int, id uuid.UUID, score float64)) {
 	n, width := len(plans), 0
 	for _, plan := range plans {
 		width = max(width, len(plan.Terms))
@@ -270,7 +284,7 @@ func (x *neighborSearch) queueText(b *pgx.Batch, plans []rank.TextPlan) {
 			ORDER BY score DESC, m.id
 			LIMIT %d
 		) h`,
-		x.queryTable(args, columns...), score, inOwnersSpace, mayBeOffered, proposals.NeighborsPerChannel), args)
+		x.queryTable(args, columns...), score, inOwnersSpace, mayBeOffered, limit), args, hit)
 }
 
 // neighborClasses are the classes whose vectors are searched. Episodes are left out, which are more than half of what
@@ -312,7 +326,7 @@ func (x *neighborSearch) queueVectors(b *pgx.Batch, docs int64) {
 	// The index returns rows in order. A sort would read all vectors of the tenant for every query.
 	b.Queue(`SELECT set_config('enable_sort', 'off', true)`)
 	x.hits(b, `WITH `+x.queryTable(args, [2]string{"vec", "@vectors::vector[]"})+
-		strings.Join(parts, " UNION ALL "), args)
+		strings.Join(parts, " UNION ALL "), args, x.hit)
 	b.Queue(`SELECT set_config('enable_sort', 'on', true)`)
 }
 
@@ -351,7 +365,7 @@ func (x *neighborSearch) queueScan(b *pgx.Batch, model inference.EmbeddingModel,
 		) h
 		WHERE q.vec IS NOT NULL`, i, mayBeOffered, proposals.NeighborsPerChannel)
 	}
-	x.hits(b, `WITH `+strings.Join(with, ", ")+strings.Join(parts, " UNION ALL "), args)
+	x.hits(b, `WITH `+strings.Join(with, ", ")+strings.Join(parts, " UNION ALL "), args, x.hit)
 }
 
 // load reads each memory that was found, once.
@@ -458,9 +472,11 @@ func (x *neighborSearch) ranked(query int) []memory.Neighbor {
 	slices.SortFunc(found, func(a, b foundNeighbor) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), bytes.Compare(a.MemoryID[:], b.MemoryID[:]))
 	})
-	out := make([]memory.Neighbor, 0, proposals.NeighborsRanked)
-	for _, n := range found[:min(len(found), proposals.NeighborsRanked)] {
-		out = append(out, n.Neighbor)
+	out := make([]memory.Neighbor, 0, len(found))
+	for i, n := range found {
+		if i < proposals.NeighborsRanked || n.Score == proposals.AttributeScore {
+			out = append(out, n.Neighbor)
+		}
 	}
 	return out
 }

@@ -1,0 +1,29 @@
+package proposals
+
+import (
+	"slices"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/english"
+	"github.com/mneme/mneme/memory/parsed"
+)
+
+// AttributeWords returns words for what a fact is about, if that has one value at a time: "live" and "home" for "I
+// moved to Oslo". A memory that the fact changes may have none of the fact's own words.
+func AttributeWords(fact memory.Fact) []string {
+	if len(fact.Content) > memory.MaxLatestChars {
+		return nil
+	}
+	var concepts, out []string
+	for _, f := range parsed.Statements(fact.Content, fact.Speaker) {
+		for _, term := range f.Topic {
+			for _, c := range english.Concepts[term] {
+				if (english.SingleConcepts[c] || english.UsualConcepts[c]) && !slices.Contains(concepts, c) {
+					concepts = append(concepts, c)
+					out = append(out, english.WordsOf(c)...)
+				}
+			}
+		}
+	}
+	return out
+}
