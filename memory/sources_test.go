@@ -19,22 +19,26 @@ func TestJudgeOf(t *testing.T) {
 	held := func(p schema.Principal, v schema.Visibility) memory.Holding {
 		return memory.Holding{Owner: p.Owner(), Visibility: v}
 	}
+	theirs := other
+	theirs.User = "maya"
+	asAgent, asUser := memory.Judge{Agent: "a"}, memory.Judge{Agent: "a", User: "maya"}
+	shared := held(agent, schema.VisibilityShared)
 	for name, tt := range map[string]struct {
 		by   schema.Principal
 		on   memory.Holding
 		want memory.Judge
 		ok   bool
 	}{
-		"an agent on its own":                   {agent, held(agent, schema.VisibilityPrivate), memory.Judge{}, false},
-		"a user on her own":                     {maya, held(maya, schema.VisibilityPrivate), memory.Judge{}, false},
-		"an agent on that of its user":          {agent, held(maya, schema.VisibilityPrivate), memory.Judge{}, false},
-		"a user on that of the agent":           {maya, held(agent, schema.VisibilityPrivate), memory.Judge{Agent: "a", User: "maya"}, true},
-		"an agent on what it shares":            {agent, held(agent, schema.VisibilityShared), memory.Judge{Agent: "a"}, true},
-		"a user on what the agent shares":       {maya, held(agent, schema.VisibilityShared), memory.Judge{Agent: "a"}, true},
-		"another agent":                         {other, held(agent, schema.VisibilityShared), memory.Judge{Agent: "b"}, true},
-		"an agent on what its group reads":      {agent, held(agent, schema.VisibilityGroup), memory.Judge{Agent: "a"}, true},
-		"an agent on what every project reads":  {agent, held(agent, schema.VisibilityGlobal), memory.Judge{Agent: "a"}, true},
-		"a user of another agent on the shared": {schema.Principal{Tenant: "t", Agent: "b", Project: "p", User: "maya"}, held(agent, schema.VisibilityShared), memory.Judge{Agent: "b"}, true},
+		"an agent on its own":                  {agent, held(agent, schema.VisibilityPrivate), memory.Judge{}, false},
+		"a user on her own":                    {maya, held(maya, schema.VisibilityPrivate), memory.Judge{}, false},
+		"an agent on that of its user":         {agent, held(maya, schema.VisibilityPrivate), memory.Judge{}, false},
+		"a user on that of the agent":          {maya, held(agent, schema.VisibilityPrivate), asUser, true},
+		"an agent on what it shares":           {agent, shared, asAgent, true},
+		"a user on what the agent shares":      {maya, shared, asAgent, true},
+		"another agent":                        {other, shared, memory.Judge{Agent: "b"}, true},
+		"a user of another agent":              {theirs, shared, memory.Judge{Agent: "b"}, true},
+		"an agent on what its group reads":     {agent, held(agent, schema.VisibilityGroup), asAgent, true},
+		"an agent on what every project reads": {agent, held(agent, schema.VisibilityGlobal), asAgent, true},
 	} {
 		got, ok := memory.JudgeOf(tt.by, tt.on)
 		require.Equal(t, tt.want, got, name)

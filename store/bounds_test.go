@@ -58,7 +58,7 @@ var bounds = map[string]bound{
 
 	"learning_attempts": perMemory, "learned": perMemory, "solution_outcomes": perMemory, "outcome_reports": perMemory,
 	"verdict_sources": perMemory,
-	"duplicate_keys": perMemory, "model_answers": perMemory,
+	"duplicate_keys":  perMemory, "model_answers": perMemory,
 	"advice": steady, "learning_watermarks": few, "learning_groups": few, "learning_drafts": few,
 
 	"topics": few, "topic_answers": few, "topic_drafts": few,

@@ -44,3 +44,35 @@ func TestVerdictsOfOneAgentDoNotSinkASharedProcedure(t *testing.T) {
 	require.Equal(t, id, m.best(b))
 	require.Empty(t, m.best(a), "its own advice follows its verdicts")
 }
+
+// What does not count for others is not in the outcomes that the first report begins with.
+func TestHeldVerdictsDoNotReachOthersByAReport(t *testing.T) {
+	m := newTeam(t)
+	a, b := m.agent("a"), m.agent("b")
+	id := m.procedure(a, schema.VisibilityShared, "unlock", 50)
+	for range 6 {
+		m.says(a, id, schema.VerdictFailed)
+	}
+	require.Empty(t, m.best(a))
+	m.reports(a, id, schema.OutcomeFailure, "s")
+	_, failures := m.counts(id)
+	require.EqualValues(t, 2, failures, "one by feedback, one by the report")
+	require.Equal(t, id, m.best(b))
+}
+
+// The verdicts of a user change the advice for that user, and not that of the agent and its other users.
+func TestVerdictsOfAUser(t *testing.T) {
+	m := newTeam(t)
+	solo, maya, tom := m.agent("solo"), m.userOf("solo", "maya"), m.userOf("solo", "tom")
+	id := m.procedure(solo, schema.VisibilityPrivate, "unlock", 3)
+	for range 6 {
+		m.says(maya, id, schema.VerdictFailed)
+	}
+	require.Empty(t, m.best(maya))
+	require.Equal(t, id, m.best(tom))
+	require.Equal(t, id, m.best(solo))
+	for range 6 {
+		require.Empty(t, m.says(solo, id, schema.VerdictFailed).CountsFor, "the agent's own all count")
+	}
+	require.Empty(t, m.best(tom))
+}
