@@ -147,6 +147,21 @@ func TestCorrectedVerdictOnASharedMemory(t *testing.T) {
 	require.Equal(t, []int64{1, 0}, counts(), "the latest")
 	require.Equal(t, schema.HeldRepeated, w.feedbackOn(private, id, schema.VerdictSucceeded).Held)
 	require.Equal(t, []int64{1, 0}, counts())
+
+	// A result that was not used after all, and then it was.
+	for range 2 {
+		for _, retrieval := range []uuid.UUID{private, second} {
+			require.Equal(t, schema.FeedbackCorrected, w.feedbackOn(retrieval, id, schema.VerdictUnused).Status)
+		}
+		require.Equal(t, []int64{0, 0}, counts())
+		require.Equal(t, 1, w.count("verdict_sources", "NOT used AND times = 2 AND counted = 1"))
+		require.Zero(t, w.count("verdict_sources", "used"))
+		for _, retrieval := range []uuid.UUID{private, second} {
+			w.feedbackOn(retrieval, id, schema.VerdictFailed)
+		}
+		require.Equal(t, []int64{0, 1}, counts())
+		require.Zero(t, w.count("verdict_sources", "NOT used"))
+	}
 	testkit.CheckInvariants(t, w.owner)
 }
 

@@ -87,6 +87,8 @@ type PriorVerdict struct {
 	Moved   float64   // change of salience, [-1,1], as of At
 	Counted string    // CountedSuccess, CountedFailure or ""
 	At      time.Time // when it took effect
+
+	BySource bool // its effect is in the Sayings of its source; see ReinforceFrom
 }
 
 // Reinforcement is the effect of feedback on a memory.
@@ -156,8 +158,9 @@ type undone struct {
 	times int // number of outcomes that were counted
 }
 
+// undoing returns the effect of an earlier verdict, unless its source has it.
 func undoing(earlier *PriorVerdict) []undone {
-	if earlier == nil {
+	if earlier == nil || earlier.BySource {
 		return nil
 	}
 	return []undone{{*earlier, 1}}

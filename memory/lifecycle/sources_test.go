@@ -18,34 +18,36 @@ import (
 type jury struct {
 	t    require.TestingT
 	m    lifecycle.Rated
-	said map[string]lifecycle.FromSource
+	said map[string]lifecycle.Sayings
 	now  time.Time
 }
 
 func newJury(t require.TestingT, m lifecycle.Rated) *jury {
-	return &jury{t: t, m: m, said: map[string]lifecycle.FromSource{}, now: memorytest.Noon}
-}
-
-// key is what is kept of a source: its verdicts on uses, and on results that were not used.
-func key(source string, v schema.Verdict) string {
-	if v == schema.VerdictUnused {
-		return source + " unused"
-	}
-	return source
+	return &jury{t: t, m: m, said: map[string]lifecycle.Sayings{}, now: memorytest.Noon}
 }
 
 // says is a verdict of a source on another retrieval.
 func (j *jury) says(source string, v schema.Verdict) lifecycle.Reinforcement {
+	return j.corrects(source, v, "")
+}
+
+// corrects is a verdict of a source in place of its earlier one on the same retrieval.
+func (j *jury) corrects(source string, v, earlier schema.Verdict) lifecycle.Reinforcement {
 	agreed := 0
 	for other, said := range j.said {
-		if other != key(source, v) && said.Verdict == v {
-			agreed = max(agreed, said.Days)
+		if of := said.Of(v); other != source && of.Verdict == v {
+			agreed = max(agreed, of.Days)
 		}
 	}
-	r, now, err := lifecycle.ReinforceFrom(j.m, v, nil, j.said[key(source, v)], agreed, j.now)
+	var prior *lifecycle.PriorVerdict
+	if earlier != "" {
+		prior = &lifecycle.PriorVerdict{Verdict: earlier, At: j.now, BySource: true, Moved: 0.5, Counted: "success"}
+	}
+	r, now, err := lifecycle.ReinforceFrom(j.m, v, prior, j.said[source], agreed, j.now)
 	require.NoError(j.t, err)
-	j.said[key(source, v)] = now
-	j.m, _ = after(j.m, v, r)
+	if j.said[source] = now; r.Status != schema.FeedbackUnchanged {
+		j.m, _ = after(j.m, v, r)
+	}
 	return r
 }
 
@@ -156,7 +158,7 @@ func TestCorrectionOfASource(t *testing.T) {
 	t.Parallel()
 	m := aProcedure(nil)
 	before, private := after(m, schema.VerdictFailed, reinforce(t, m, schema.VerdictFailed, nil, memorytest.Noon))
-	r, said, err := lifecycle.ReinforceFrom(before, schema.VerdictSucceeded, private, lifecycle.FromSource{}, 0,
+	r, said, err := lifecycle.ReinforceFrom(before, schema.VerdictSucceeded, private, lifecycle.Sayings{}, 0,
 		memorytest.Noon)
 	require.NoError(t, err)
 	require.Equal(t, schema.FeedbackCorrected, r.Status)
@@ -165,7 +167,8 @@ func TestCorrectionOfASource(t *testing.T) {
 	shared, _ := after(before, schema.VerdictSucceeded, r)
 
 	// From now on the effect is with the source.
-	earlier := &lifecycle.PriorVerdict{Verdict: schema.VerdictSucceeded, At: memorytest.Noon}
+	earlier := &lifecycle.PriorVerdict{Verdict: schema.VerdictSucceeded, At: memorytest.Noon, BySource: true, Moved: 0.2,
+		Counted: lifecycle.CountedSuccess}
 	same, unchanged, err := lifecycle.ReinforceFrom(shared, schema.VerdictSucceeded, earlier, said, 0, memorytest.Noon)
 	require.NoError(t, err)
 	require.Equal(t, []any{schema.FeedbackUnchanged, said}, []any{same.Status, unchanged})
@@ -174,10 +177,46 @@ func TestCorrectionOfASource(t *testing.T) {
 	require.Equal(t, schema.FeedbackCorrected, r.Status)
 	require.Equal(t, lifecycle.Outcomes{Failures: 1}, *r.Outcomes)
 	require.InDelta(t, 0.6, r.After, 1e-9)
-	require.Equal(t, lifecycle.FromSource{Verdict: schema.VerdictFailed, Times: 1, Days: 1, Counted: 1, Moved: r.Moved,
-		At: memorytest.Noon}, said)
+	want := lifecycle.Saying{Verdict: schema.VerdictFailed, Times: 1, Days: 1, Counted: 1, Moved: r.Moved,
+		At: memorytest.Noon}
+	require.Equal(t, lifecycle.Sayings{OfUses: want}, said)
 	_, _, err = lifecycle.ReinforceFrom(shared, "liked", nil, said, 0, memorytest.Noon)
 	require.Error(t, err)
+}
+
+// A correction between a use and an unused result takes the other one back, unless the source has said something else
+// since.
+func TestCorrectionBetweenUsedAndUnused(t *testing.T) {
+	t.Parallel()
+	const worked, failed, unused = schema.VerdictSucceeded, schema.VerdictFailed, schema.VerdictUnused
+	j := newJury(t, aProcedure(nil))
+	j.says("a", unused)
+	r := j.corrects("a", failed, unused)
+	require.InDelta(t, 0.6, r.After, 1e-9)
+	require.Equal(t, lifecycle.Saying{}, j.said["a"].OfUnused)
+	r = j.corrects("a", unused, failed)
+	require.InDelta(t, 0.75, r.After, 1e-9)
+	require.Equal(t, lifecycle.Outcomes{}, j.outcomes())
+	require.InDelta(t, 0.7, j.m.Confidence, 1e-9)
+	require.Equal(t, lifecycle.Saying{}, j.said["a"].OfUses)
+
+	// Of several equal verdicts, one is withdrawn.
+	j = newJury(t, aProcedure(nil))
+	j.says("b", failed)
+	j.now = j.now.Add(memorytest.Day)
+	j.says("b", failed)
+	j.says("a", failed)
+	j.now = j.now.Add(memorytest.Day)
+	j.says("a", failed)
+	require.Equal(t, lifecycle.Outcomes{Failures: 3}, j.outcomes())
+	require.Equal(t, 2, j.said["a"].OfUses.Counted)
+	want := j.salience() - j.said["a"].OfUses.Moved/2 - 0.05
+	require.InDelta(t, want, j.corrects("a", unused, failed).After, 1e-9)
+	require.Equal(t, lifecycle.Outcomes{Failures: 2}, j.outcomes())
+	j.says("a", worked)
+	r = j.corrects("a", unused, failed)
+	require.Equal(t, schema.HeldRepeated, r.Held)
+	require.Equal(t, lifecycle.Outcomes{Successes: 1, Failures: 1}, j.outcomes(), "it has said something else since")
 }
 
 // However often a source gives its verdict, it moves the salience by at most one gain for uses and a quarter of one for
@@ -213,7 +252,8 @@ func TestOneSourceIsBounded(t *testing.T) {
 			require.LessOrEqual(t, r.After, highest+m.Decay.ReinforcementGain+1e-9)
 			require.GreaterOrEqual(t, r.After, alone.salience()-1.25*m.Decay.ReinforcementGain-1e-9)
 			require.InDelta(t, r.After, j.salience(), 1e-9)
-			said := j.said[key("a", v)]
+			sayings := j.said["a"]
+			said := *sayings.Of(v)
 			require.True(t, 1 <= said.Days && said.Days <= said.Times && said.Times <= lifecycle.MaxTimes &&
 				0 <= said.Counted && said.Counted <= said.Days && -1 <= said.Moved && said.Moved <= 1, said)
 		}
@@ -224,12 +264,85 @@ func TestOneSourceIsBounded(t *testing.T) {
 		case schema.VerdictFailed:
 			want.Failures++
 		}
-		if a := j.said["a"]; a.Counted > 1 {
+		if a := j.said["a"].OfUses; a.Counted > 1 {
 			require.Equal(t, other, a.Verdict, "only another source confirms it")
 			return
 		}
 		require.Equal(t, want, j.outcomes())
 		require.InDelta(t, (3*0.7+float64(want.Successes))/float64(3+want.Successes+want.Failures), j.m.Confidence, 1e-9)
+	})
+}
+
+// With corrections, too, the outcomes are those that the sayings of the sources count, and a source alone has at most
+// one.
+func TestCorrectionsOfSourcesAreBounded(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		m := aProcedure(func(m *lifecycle.Rated) { m.Decay.ReinforcementGain, m.Salience = 0.02, 0.5 })
+		j := newJury(t, m)
+		sources := rapid.SampledFrom([][]string{{"a"}, {"a", "b"}}).Draw(t, "sources")
+		given := map[string]schema.Verdict{}
+		for range rapid.IntRange(1, 40).Draw(t, "verdicts") {
+			j.now = j.now.Add(time.Duration(rapid.Int64Range(0, 10).Draw(t, "hours")) * time.Hour)
+			source := rapid.SampledFrom(sources).Draw(t, "source")
+			retrieval := source + rapid.SampledFrom([]string{"1", "2", "3"}).Draw(t, "retrieval")
+			v := rapid.SampledFrom(allVerdicts).Draw(t, "verdict")
+			r := j.corrects(source, v, given[retrieval])
+			require.Equal(t, v == given[retrieval], r.Status == schema.FeedbackUnchanged)
+			given[retrieval] = v
+			want, counted := lifecycle.Outcomes{}, 0
+			for _, said := range j.said {
+				switch of := said.OfUses; of.Verdict {
+				case schema.VerdictSucceeded:
+					want.Successes += int64(of.Counted)
+				case schema.VerdictFailed:
+					want.Failures += int64(of.Counted)
+				}
+				counted = max(counted, said.OfUses.Counted, said.OfUnused.Counted)
+			}
+			require.Equal(t, want, j.outcomes())
+			require.InDelta(t, (3*0.7+float64(want.Successes))/float64(3+want.Successes+want.Failures), j.m.Confidence, 1e-9)
+			if len(sources) == 1 {
+				require.LessOrEqual(t, counted, 1)
+				require.LessOrEqual(t, j.salience(), 0.5+0.02+1e-9)
+				require.GreaterOrEqual(t, j.salience(), 0.5*m.Decay.Share(j.now.Sub(memorytest.Noon))-1.25*0.02-1e-9)
+			}
+		}
+	})
+}
+
+// On every curve, what is stored agrees with the result, and a verdict that is held does not raise a memory above what
+// it was at the source's last verdict, nor lower it.
+func TestHeldVerdictsOnEveryCurve(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		m := anyRated().Draw(t, "memory")
+		var said lifecycle.Sayings
+		now, last := memorytest.Noon, m.Salience
+		v := rapid.SampledFrom(allVerdicts).Draw(t, "verdict")
+		for n := range rapid.IntRange(2, 12).Draw(t, "steps") {
+			now = now.Add(time.Duration(rapid.Int64Range(-5, 20).Draw(t, "days")) * memorytest.Day) // clocks jump
+			r, next, err := lifecycle.ReinforceFrom(m, v, nil, said, 0, now)
+			require.NoError(t, err)
+			require.Equal(t, n > 0, r.Held != "")
+			require.True(t, r.After >= m.Decay.Floor && r.After <= 1, "in [floor,1]")
+			require.InDelta(t, r.After, salience(m, r, r.At), 1e-9, "the stored values agree")
+			require.False(t, r.SalienceAt.Before(m.SalienceAt), "time does not go back")
+			due, falls := m.Decay.DueAt(r.Salience, r.SalienceAt, m.CreatedAt, m.Pinned)
+			require.Equal(t, falls, r.DueAt != nil)
+			if falls && due.Before(now) {
+				due = now
+			}
+			require.True(t, !falls || due.Equal(*r.DueAt), "due is exact")
+			if n > 0 {
+				require.Equal(t, 0.0, r.Moved)
+				require.GreaterOrEqual(t, r.After, r.Before)
+				require.LessOrEqual(t, r.After, max(last, r.Before)+1e-9)
+				require.True(t, r.Weight > 0 || r.After == r.Before)
+			}
+			m, _ = after(m, v, r)
+			said, last = next, r.After
+		}
 	})
 }
 
@@ -240,10 +353,10 @@ func TestTheFirstVerdictOfASourceCounts(t *testing.T) {
 		m := anyRated().Draw(t, "memory")
 		v := rapid.SampledFrom(allVerdicts).Draw(t, "verdict")
 		now := memorytest.Noon.Add(time.Duration(rapid.Int64Range(-5, 20).Draw(t, "days")) * memorytest.Day)
-		r, said, err := lifecycle.ReinforceFrom(m, v, nil, lifecycle.FromSource{}, 0, now)
+		r, said, err := lifecycle.ReinforceFrom(m, v, nil, lifecycle.Sayings{}, 0, now)
 		require.NoError(t, err)
 		require.Equal(t, reinforce(t, m, v, nil, now), r)
-		require.Equal(t, lifecycle.FromSource{Verdict: v, Times: 1, Days: 1, Counted: memory.Agreed(1, 0),
-			Moved: r.Moved, At: r.At}, said)
+		require.Equal(t, lifecycle.Saying{Verdict: v, Times: 1, Days: 1, Counted: memory.Agreed(1, 0), Moved: r.Moved,
+			At: r.At}, *said.Of(v))
 	})
 }

@@ -117,16 +117,13 @@ func ownRetrievalArgs(p schema.Principal, retrieval uuid.UUID) pg.Args {
 	return pg.Args{"tenant": p.Tenant, "id": retrieval, "agent": p.Agent, "scope": pg.UserScope(p)}
 }
 
-// priorVerdicts returns the earlier verdicts on the ids, on this retrieval. The effect of those that are kept by source
-// is with their source.
+// priorVerdicts returns the earlier verdicts on the ids, on this retrieval.
 func (f *feeding) priorVerdicts(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]lifecycle.PriorVerdict, error) {
 	rows, err := commit.Rows[struct {
 		ID uuid.UUID `db:"memory_id"`
 		lifecycle.PriorVerdict
 	}](ctx, f.Tx, `
-		SELECT memory_id, verdict, effective_at AS at,
-			CASE WHEN by_source THEN 0 ELSE moved END AS moved,
-			CASE WHEN by_source THEN '' ELSE coalesce(counted, '') END AS counted
+		SELECT memory_id, verdict, moved, coalesce(counted, '') AS counted, effective_at AS at, by_source
 		FROM retrieval_feedback
 		WHERE tenant = @tenant AND retrieval_id = @retrieval AND memory_id = ANY(@ids)`,
 		pg.Args{"tenant": f.Tenant, "retrieval": f.retrieval, "ids": ids})
@@ -312,14 +309,8 @@ const maxJudged = 1_000
 // judges are the sources of verdicts on the memories of a feedback that others read too.
 type judges struct {
 	of     map[uuid.UUID]string // UserKey of the source by memory; a memory that no one else reads is missing
-	said   map[judged]lifecycle.FromSource
+	said   map[uuid.UUID]lifecycle.Sayings
 	agreed map[agreement]int
-}
-
-// judged is what a source says of the uses of a memory, or of its results that were not used.
-type judged struct {
-	memory uuid.UUID
-	used   bool
 }
 
 // agreement is a verdict of other sources.
@@ -337,7 +328,7 @@ func (j judges) bound(id uuid.UUID) bool {
 // readJudges reads the sources of the locked memories, after their locks.
 func (f *feeding) readJudges(ctx context.Context) (judges, error) {
 	p := f.in.Request.Principal
-	out := judges{of: map[uuid.UUID]string{}, said: map[judged]lifecycle.FromSource{}, agreed: map[agreement]int{}}
+	out := judges{of: map[uuid.UUID]string{}, said: map[uuid.UUID]lifecycle.Sayings{}, agreed: map[agreement]int{}}
 	var ids []uuid.UUID
 	var keys []string
 	for id, m := range f.rows {
@@ -352,32 +343,33 @@ func (f *feeding) readJudges(ctx context.Context) (judges, error) {
 	// The sources of a memory are either agents or users. Others remain if the memory had other readers before.
 	found, err := commit.Rows[struct {
 		ID     uuid.UUID `db:"memory_id"`
-		Used   bool
 		Own    bool
 		Agreed int
-		lifecycle.FromSource
+		lifecycle.Saying
 	}](ctx, f.Tx, `
-		SELECT v.memory_id, v.used, true AS own, v.verdict, v.times, v.days, v.counted, v.moved, v.at, 0 AS agreed
+		SELECT v.memory_id, true AS own, v.verdict, v.times, v.days, v.counted, v.moved, v.at, 0 AS agreed
 		FROM unnest(@ids::uuid[], @keys::text[]) j(id, key)
 			JOIN verdict_sources v
 				ON v.tenant = @tenant AND v.memory_id = j.id AND v.agent_id = @agent AND v.user_key = j.key
 		UNION ALL
-		SELECT v.memory_id, v.used, false, v.verdict, 0, 0, 0, 0, max(v.at), max(v.days)
+		SELECT v.memory_id, false, v.verdict, 0, 0, 0, 0, max(v.at), max(v.days)
 		FROM unnest(@ids::uuid[], @keys::text[]) j(id, key)
 			JOIN verdict_sources v
 				ON v.tenant = @tenant AND v.memory_id = j.id AND (v.agent_id, v.user_key) <> (@agent, j.key)
 					AND (v.user_key = '') = (j.key = '')
-		GROUP BY v.memory_id, v.used, v.verdict`,
+		GROUP BY v.memory_id, v.verdict`,
 		pg.Args{"tenant": f.Tenant, "ids": ids, "keys": keys, "agent": p.Agent})
 	if err != nil {
 		return out, err
 	}
 	for _, r := range found {
-		if r.Own {
-			out.said[judged{r.ID, r.Used}] = r.FromSource
-		} else {
+		if !r.Own {
 			out.agreed[agreement{r.ID, r.Verdict}] = r.Agreed
+			continue
 		}
+		said := out.said[r.ID]
+		*said.Of(r.Verdict) = r.Saying
+		out.said[r.ID] = said
 	}
 	return out, nil
 }
@@ -388,30 +380,35 @@ func (f *feeding) judge(m commit.MemoryRow, v schema.Verdict, earlier *lifecycle
 	if !f.judges.bound(m.ID) {
 		return lifecycle.Reinforce(m.Rated(), v, earlier, f.Now)
 	}
-	about := judged{m.ID, v != schema.VerdictUnused}
-	before := f.judges.said[about]
+	before := f.judges.said[m.ID]
 	r, now, err := lifecycle.ReinforceFrom(m.Rated(), v, earlier, before, f.judges.agreed[agreement{m.ID, v}], f.Now)
-	if err != nil || now == before {
+	if err != nil {
 		return r, err
 	}
-	args := pg.Args{
-		"tenant":  f.Tenant,
-		"memory":  m.ID,
-		"agent":   f.in.Request.Principal.Agent,
-		"user":    f.judges.of[m.ID],
-		"used":    about.used,
-		"verdict": now.Verdict,
-		"times":   now.Times,
-		"days":    now.Days,
-		"counted": now.Counted,
-		"moved":   now.Moved,
-		"at":      now.At,
+	f.saves(m.ID, true, before.OfUses, now.OfUses)
+	f.saves(m.ID, false, before.OfUnused, now.OfUnused)
+	return r, nil
+}
+
+// saves stores what the source of the feedback says now of the uses of a memory, or of its results that were not used.
+func (f *feeding) saves(id uuid.UUID, used bool, before, now lifecycle.Saying) {
+	if now == before {
+		return
+	}
+	args := pg.Args{"tenant": f.Tenant, "memory": id, "agent": f.in.Request.Principal.Agent, "user": f.judges.of[id],
+		"used": used}
+	if now.Verdict == "" {
+		f.Queue.Queue(`
+			DELETE FROM verdict_sources
+			WHERE tenant = @tenant AND memory_id = @memory AND agent_id = @agent AND user_key = @user AND used = @used`, args)
+		return
 	}
 	if before.Verdict == "" {
-		f.Queue.Queue(pruneJudgesSQL, pg.Args{"tenant": f.Tenant, "memory": m.ID, "kept": maxJudged - 1})
+		f.Queue.Queue(pruneJudgesSQL, pg.Args{"tenant": f.Tenant, "memory": id, "kept": maxJudged - 1})
 	}
+	args["verdict"], args["times"], args["days"], args["counted"] = now.Verdict, now.Times, now.Days, now.Counted
+	args["moved"], args["at"] = now.Moved, now.At
 	f.Queue.Queue(judgeSQL, args)
-	return r, nil
 }
 
 // pruneJudgesSQL makes room for another source.
