@@ -99,6 +99,11 @@ type FeedbackResultItem struct {
 	SuccessCount *int64   `json:"success_count,omitempty"`
 	FailureCount *int64   `json:"failure_count,omitempty"`
 	Confidence   *float64 `json:"confidence,omitempty"`
+
+	// CountsFor says for whom the verdict changes a memory that others read too, and Held why only for the caller. They
+	// are empty for a memory that no one else reads.
+	CountsFor ReportReach `json:"counts_for,omitempty"`
+	Held      ReportHeld  `json:"held,omitempty"`
 }
 
 // FeedbackResult has the items in the order of the request, followed by the other returned memories in their order.
@@ -232,16 +237,16 @@ const (
 	ReportGone ReportStatus = "gone"
 )
 
-// ReportReach says in whose advice a reported outcome counts.
+// ReportReach says for whom a reported outcome or a verdict counts.
 type ReportReach string
 
 // The reaches of reports.
 const (
-	ReachAll ReportReach = "all" // of everyone who reads the memory
-	ReachOwn ReportReach = "own" // of the reporter only; see ReportHeld
+	ReachAll ReportReach = "all" // everyone who reads the memory
+	ReachOwn ReportReach = "own" // the reporter only; see ReportHeld
 )
 
-// ReportHeld says why a reported outcome counts only in the reporter's own advice for now.
+// ReportHeld says why a reported outcome or a verdict counts only for the reporter for now.
 type ReportHeld string
 
 // The reasons why reports are held.

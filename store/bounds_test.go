@@ -57,7 +57,8 @@ var bounds = map[string]bound{
 	"event_marks": steady, "event_vectors": steady, "token_budgets": steady, "token_reservations": steady,
 
 	"learning_attempts": perMemory, "learned": perMemory, "solution_outcomes": perMemory, "outcome_reports": perMemory,
-	"duplicate_keys": perMemory, "model_answers": perMemory,
+	"verdict_sources": perMemory,
+	"duplicate_keys":  perMemory, "model_answers": perMemory,
 	"advice": steady, "learning_watermarks": few, "learning_groups": few, "learning_drafts": few,
 
 	"topics": few, "topic_answers": few, "topic_drafts": few,
@@ -218,6 +219,8 @@ func (y *steadyYear) fortnight(n int) {
 			FROM memories WHERE tenant = $1 AND id = $2`,
 		`INSERT INTO outcome_reports (tenant, memory_id, advice_id, at) SELECT tenant, id, gen_random_uuid(), now()
 			FROM memories WHERE tenant = $1 AND id = $2`,
+		`INSERT INTO verdict_sources (tenant, memory_id, agent_id, used, verdict, times, days, counted, moved, at)
+			SELECT tenant, id, 'b', true, 'failed', 1, 1, 1, -0.1, now() FROM memories WHERE tenant = $1 AND id = $2`,
 		`INSERT INTO duplicate_keys (tenant, memory_id, version, key) SELECT tenant, id, 1, sha256('x') FROM memories
 			WHERE tenant = $1 AND id = $2`,
 		`INSERT INTO model_answers (tenant, memory_id, other, purpose, question, at)

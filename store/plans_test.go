@@ -88,6 +88,9 @@ const fillSQL = `
 	INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at)
 		SELECT 't', sha256(c::bytea), 'text/plain', length(c), c::bytea, 'a', now() FROM (SELECT format('word%s and rare%s', g % 977, g) AS c FROM generate_series(3, 15000, 3) g) x;
 	INSERT INTO memory_artifacts SELECT 't', lpad(to_hex(g), 32, '0')::uuid, sha256(format('word%s and rare%s', g % 977, g)::bytea) FROM generate_series(3, 15000, 3) g WHERE g % 50 <> 0;
+	INSERT INTO verdict_sources (tenant, memory_id, agent_id, used, verdict, times, days, counted, moved, at)
+		SELECT m.tenant, m.id, 'b' || n, true, 'failed', 1, 1, 1, 0, now() FROM memories m, generate_series(1, 10) n WHERE m.type = 'competence';
+	UPDATE memories SET visibility = 'shared' WHERE content = 'how1';
 	INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, created_at) SELECT tenant, id, 0, 'event', 'e' || id, now() FROM memories;
 	INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
 		SELECT m.tenant, m.id, m.id, 'hash-v1', 384, v.v, 'session', 'episodic', m.content_hash, now()
@@ -293,7 +296,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		}, []string{"memories_signals"}},
 		"solutions": {func() error {
 			return second(s.Solutions(ctx, shared, []uuid.UUID{nth(200001), nth(200002)}))
-		}, []string{"memories_pkey"}},
+		}, []string{"memories_pkey", "verdict_sources_pkey"}},
 		"advice, by problem": {func() error {
 			return second(s.ForProblem(ctx, shared, "error7 of part507"))
 		}, []string{"memories_problem_keys"}},
@@ -312,6 +315,13 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 			return second(s.Count(ctx, shared, given.ID, advice.Report{Used: nth(200001).String(), Outcome: "success"},
 				w.now))
 		}, []string{"advice_age", "advice_pkey", "memories_pkey", "solution_outcomes_pkey"}},
+		"feedback on what others read": {func() error {
+			recalled := search.Retrieval{ID: uuid.New(), Principal: w.p, MemoryIDs: []uuid.UUID{nth(200001)}}
+			if err := s.TrackRetrieval(ctx, recalled, w.now); err != nil {
+				return err
+			}
+			return second(s.Feedback(ctx, w.feedbackInput(recalled.ID, says(nth(200001), schema.VerdictUnused))))
+		}, []string{"retrievals_pkey", "retrieval_feedback_pkey", "verdict_sources_pkey"}},
 		"sources": {func() error { return second(s.Sources(ctx, shared, []uuid.UUID{nth(10), nth(11)})) },
 			[]string{"memory_links_pkey"}},
 		"rationale": {func() error { return second(s.Rationale(ctx, shared, []uuid.UUID{nth(10), nth(11)})) },

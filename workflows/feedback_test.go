@@ -81,6 +81,47 @@ func TestFeedbackTeachesWhichProcedureWorks(t *testing.T) {
 	testkit.CheckInvariants(t, db)
 }
 
+// Where two agents read the procedures, the verdicts of one change its own selection, and that of the other once.
+func TestFeedbackOnSharedProceduresTeachesItsAgent(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, nil)
+	p := testkit.Principal()
+	other := p
+	other.Agent = "other"
+	put := putRequest(t, p, putSkill("clear_cache", "Clear the cache"), putSkill("reinstall", "Reinstall the toolchain"))
+	for i := range put.Records {
+		put.Records[i].Visibility = schema.VisibilityShared
+	}
+	_, _, stored := runPut(t, h, put)
+	works, fails := stored.Items[1].ID, stored.Items[0].ID
+	recalled := func(p schema.Principal) schema.RecallResponse {
+		_, answer := recallBy(t, h, schema.RecallRequest{Principal: p, Query: "the linker fails",
+			Task: &schema.Task{ErrorSignature: "ld: cache mismatch"}, ReadPolicy: schema.ReadShared,
+			Context: []byte(`{"os":"macos"}`)})
+		require.Len(t, answer.Selections, 1)
+		return answer
+	}
+	const rounds = 3
+	for round := range rounds {
+		_, result, err := feedback(t, h, schema.FeedbackRequest{
+			Operation:   schema.Operation{Principal: p, OperationID: uuid.NewString()},
+			RetrievalID: recalled(p).RetrievalID,
+			Items: []schema.FeedbackItem{{MemoryID: fails, Verdict: schema.VerdictFailed},
+				{MemoryID: works, Verdict: schema.VerdictSucceeded}}})
+		require.NoError(t, err)
+		want := [][]any{{schema.ReachAll, schema.ReportHeld("")}, {schema.ReachOwn, schema.HeldRepeated}}[min(round, 1)]
+		for _, item := range result.Items {
+			require.Equal(t, want, []any{item.CountsFor, item.Held})
+		}
+	}
+	own, others := recalled(p).Selections[0], recalled(other).Selections[0]
+	require.Equal(t, works, own.Selected)
+	require.Equal(t, []int64{rounds, rounds}, []int64{own.Candidates[0].Successes, own.Candidates[1].Failures})
+	require.Less(t, others.Confidence, own.Confidence)
+	require.Equal(t, []int64{1, 1}, []int64{others.Candidates[0].Successes, others.Candidates[1].Failures})
+	testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
+}
+
 // Feedback on a retrieval of another principal, or on an unknown one, fails at once and stores nothing.
 func TestFeedbackOnAnothersRetrievalFails(t *testing.T) {
 	t.Parallel()

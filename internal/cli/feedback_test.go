@@ -71,3 +71,28 @@ func TestFeedbackCommand(t *testing.T) {
 	}
 	c.run("feedback").is(app.ExitUsage)
 }
+
+// The caller is told that a verdict on a memory that others read does not count for them again.
+func TestFeedbackCommandOnASharedMemory(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, harness.New(t, nil))
+	c.run("remember", "Tea is served hot.", "--visibility", "shared").is(app.ExitOK)
+	give := func(agent string) (out memories.FedBack, text string) {
+		t.Helper()
+		read := []string{"tea", "--agent", agent, "--read-policy", "shared"}
+		answer := c.recall(read...)
+		require.Len(t, answer.Results, 1)
+		args := []string{"feedback", answer.RetrievalID, "--agent", agent, "--outcome", "failure", "--json"}
+		c.run(args...).is(app.ExitOK).json(&out)
+		answer = c.recall(read...)
+		args[1] = answer.RetrievalID
+		return out, c.run(args[:len(args)-1]...).is(app.ExitOK).out
+	}
+	for n, agent := range []string{"one", "two"} {
+		out, again := give(agent)
+		item := out.Items[0]
+		require.Equal(t, []any{schema.ReachAll, schema.ReportHeld("")}, []any{item.CountsFor, item.Held}, agent)
+		require.InDelta(t, 0.9-0.1*float64(n), *item.SalienceAfter, 0.01, "each agent counts")
+		require.Contains(t, again, "for them, a day counts once")
+	}
+}

@@ -74,6 +74,9 @@ type Solution struct {
 	Payload      json.RawMessage
 	ReinforcedAt time.Time
 	Evidence     float64 // score of the channels, [0,1]
+
+	// Outcomes that the reader has reported by feedback, and that do not count for others.
+	HeldSuccesses, HeldFailures int64
 }
 
 // Select ranks the solutions of one type that match the situation (document 004 §15A.11), by applicability of their
@@ -180,7 +183,7 @@ func weigh(
 			best.verdict, best.fit, best.missing = schema.ApplicabilityContradicted, 0, nil
 		}
 	}
-	successes, failures, rate := observed(performance)
+	successes, failures, rate := observed(solution.known(performance))
 	choice := schema.Choice{
 		ID:            solution.ID.String(),
 		Applicability: best.verdict,
@@ -195,6 +198,19 @@ func weigh(
 	}
 	choice.Score = choice.Fit * (selectBase + selectSuccess*choice.SuccessRate + selectRecency*choice.Recency)
 	return choice, best.conditions
+}
+
+// known returns the outcomes that count for the reader.
+func (s Solution) known(p *schema.Performance) *schema.Performance {
+	if s.HeldSuccesses == 0 && s.HeldFailures == 0 {
+		return p
+	}
+	var out schema.Performance
+	if p != nil {
+		out = *p
+	}
+	out.SuccessCount, out.FailureCount = max(0, out.SuccessCount)+s.HeldSuccesses, max(0, out.FailureCount)+s.HeldFailures
+	return &out
 }
 
 // optionsOf returns the ways in which a solution may apply to the request, at least one. The triggers of a procedure

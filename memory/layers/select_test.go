@@ -301,3 +301,21 @@ func TestSignalMatch(t *testing.T) {
 		}
 	})
 }
+
+// Outcomes that do not count for others count for the reader.
+func TestSelectCountsWhatIsHeld(t *testing.T) {
+	t.Parallel()
+	for _, performance := range []string{tenOfTen, untried, `{"success_rate":0.9}`} {
+		s := solution(1, performance, "ld: cache mismatch", "{}")
+		with := s
+		with.HeldFailures = 9
+		before, _ := layers.Select(situation(`{}`), schema.LayerCompetence, []layers.Solution{s})
+		after, _ := layers.Select(situation(`{}`), schema.LayerCompetence, []layers.Solution{with})
+		require.Less(t, after.Confidence, before.Confidence)
+		require.Equal(t, before.Candidates[0].Failures+9, after.Candidates[0].Failures)
+		require.Equal(t, before.Candidates[0].Successes, after.Candidates[0].Successes)
+		with.HeldFailures, with.HeldSuccesses = 0, 9
+		after, _ = layers.Select(situation(`{}`), schema.LayerCompetence, []layers.Solution{with})
+		require.Equal(t, idOf(1), after.Selected)
+	}
+}

@@ -87,6 +87,8 @@ type PriorVerdict struct {
 	Moved   float64   // change of salience, [-1,1], as of At
 	Counted string    // CountedSuccess, CountedFailure or ""
 	At      time.Time // when it took effect
+
+	BySource bool // its effect is in the Sayings of its source; see ReinforceFrom
 }
 
 // Reinforcement is the effect of feedback on a memory.
@@ -105,6 +107,8 @@ type Reinforcement struct {
 	Confidence float64         // after, [0,1]
 	Payload    json.RawMessage // after; nil means unchanged
 	Outcomes   *Outcomes       // of a procedure or a plan, after
+
+	Held schema.ReportHeld // why it does not count for others; see ReinforceFrom
 }
 
 // Outcomes has the numbers of successes and failures of a procedure or a plan.
@@ -131,9 +135,41 @@ type Outcomes struct{ Successes, Failures int64 }
 // and the time of the last use. Their confidence follows (document 004 §8): see observe. Counts replace a rate that
 // was claimed without counts.
 func Reinforce(m Rated, v schema.Verdict, earlier *PriorVerdict, now time.Time) (Reinforcement, error) {
+	r, err := begin(m, v, now)
+	if err != nil || r.repeats(earlier) {
+		return r.Reinforcement, err
+	}
+	return r.end(earlier, undoing(earlier), 1, time.Time{})
+}
+
+// reinforcing is the computation of a Reinforcement.
+type reinforcing struct {
+	Reinforcement
+	m           Rated
+	verdict     schema.Verdict
+	now         time.Time
+	fadesUntil  time.Time // a pinned memory does not fade after it
+	performance tally
+}
+
+// undone is an effect that is taken back.
+type undone struct {
+	PriorVerdict
+	times int // number of outcomes that were counted
+}
+
+// undoing returns the effect of an earlier verdict, unless its source has it.
+func undoing(earlier *PriorVerdict) []undone {
+	if earlier == nil || earlier.BySource {
+		return nil
+	}
+	return []undone{{*earlier, 1}}
+}
+
+func begin(m Rated, v schema.Verdict, now time.Time) (r reinforcing, err error) {
 	weight, ok := verdictWeights[v]
 	if !ok {
-		return Reinforcement{}, fmt.Errorf("a verdict that is not known")
+		return r, fmt.Errorf("a verdict that is not known")
 	}
 	at := m.SalienceAt
 	if now.After(at) {
@@ -143,68 +179,98 @@ func Reinforce(m Rated, v schema.Verdict, earlier *PriorVerdict, now time.Time) 
 	if m.Pinned {
 		fadesUntil = m.SalienceAt
 	}
-	out := Reinforcement{
+	r = reinforcing{m: m, verdict: v, now: now, fadesUntil: fadesUntil, Reinforcement: Reinforcement{
 		Before:     m.Decay.Salience(m.Salience, fadesUntil.Sub(m.SalienceAt)),
 		At:         at,
 		Weight:     weight,
 		Confidence: m.Confidence,
+	}}
+	if r.performance, err = performanceOf(m); err != nil {
+		return reinforcing{}, err
 	}
-	performance, err := performanceOf(m)
-	if err != nil {
-		return Reinforcement{}, err
+	if r.counts() {
+		r.Outcomes = &Outcomes{r.performance.Successes, r.performance.Failures}
 	}
-	counts := performance.where != ""
-	if counts {
-		out.Outcomes = &Outcomes{performance.Successes, performance.Failures}
+	return r, nil
+}
+
+// counts reports whether the memory counts outcomes.
+func (r *reinforcing) counts() bool { return r.performance.where != "" }
+
+// repeats reports whether the verdict is the same as the earlier one on the same retrieval. Then it changes nothing.
+func (r *reinforcing) repeats(earlier *PriorVerdict) bool {
+	if earlier == nil || earlier.Verdict != r.verdict {
+		return false
 	}
-	if earlier != nil && earlier.Verdict == v {
-		out.Status, out.After = schema.FeedbackUnchanged, out.Before
-		return out, nil
-	}
+	r.Status, r.After = schema.FeedbackUnchanged, r.Before
+	return true
+}
+
+// end takes effects back and then counts the verdict a number of times. A verdict that helped, and neither counts nor
+// takes anything back, restores what has faded since the given time.
+func (r *reinforcing) end(earlier *PriorVerdict, undo []undone, times int, since time.Time) (Reinforcement, error) {
+	m, out := r.m, &r.Reinforcement
 	base := out.Before
-	if earlier != nil {
-		base = max(memory.ClampUnit(base-m.left(*earlier, fadesUntil)), memory.ClampUnit(m.Decay.Floor))
+	for _, u := range undo {
+		base = max(memory.ClampUnit(base-m.left(u.PriorVerdict, r.fadesUntil)), memory.ClampUnit(m.Decay.Floor))
 	}
-	out.After = m.Decay.Reinforce(base, weight)
+	out.After = m.Decay.Reinforce(base, out.Weight*float64(times))
 	out.Moved = out.After - base
-	out.Salience, out.SalienceAt = out.After, fadesUntil
-	if helped := weight > 0 && out.After >= out.Before; !helped {
-		if base, ok := m.onCurve(out); ok {
+	if times == 0 && len(undo) == 0 && out.Weight > 0 && !since.IsZero() {
+		faded := m.Decay.Salience(m.Salience, min(since.Sub(m.SalienceAt), r.fadesUntil.Sub(m.SalienceAt)))
+		out.After = max(base, min(faded, m.Decay.Reinforce(base, out.Weight)))
+	}
+	out.Salience, out.SalienceAt = out.After, r.fadesUntil
+	if helped := out.Weight > 0 && out.After >= out.Before; !helped {
+		if base, ok := m.onCurve(*out); ok {
 			out.Salience, out.SalienceAt = base, m.SalienceAt
 		}
 	}
 	if due, ok := m.Decay.DueAt(out.Salience, out.SalienceAt, m.CreatedAt, m.Pinned); ok {
-		if due.Before(now) {
-			due = now // it became due by this verdict
+		if due.Before(r.now) {
+			due = r.now // it became due by this verdict
 		}
 		out.DueAt = &due
 	}
-	out.Status, out.Reinforced = schema.FeedbackPenalised, weight > 0
+	out.Status, out.Reinforced = schema.FeedbackPenalised, out.Weight > 0
 	switch {
 	case earlier != nil:
 		out.Status = schema.FeedbackCorrected
 	case out.Reinforced:
 		out.Status = schema.FeedbackReinforced
 	}
-	if !counts {
-		return out, nil
+	if !r.counts() {
+		return *out, nil
 	}
-	if earlier != nil {
-		performance.takeBack(earlier.Counted, &out.Confidence)
+	for _, u := range undo {
+		for range u.times {
+			r.performance.takeBack(u.Counted, &out.Confidence)
+		}
 	}
+	if times > 0 {
+		out.Counted = countedAs(r.verdict)
+	}
+	for range times {
+		r.performance.count(out.Counted, &out.Confidence)
+	}
+	changed := r.performance.Outcomes != *out.Outcomes
+	*out.Outcomes = r.performance.Outcomes
+	var err error
+	if used := r.verdict != schema.VerdictUnused; used || changed {
+		out.Payload, err = r.performance.payload(changed, used, out.At)
+	}
+	return *out, err
+}
+
+// countedAs returns the counter of a verdict, or "".
+func countedAs(v schema.Verdict) string {
 	switch v {
 	case schema.VerdictSucceeded:
-		out.Counted = CountedSuccess
+		return CountedSuccess
 	case schema.VerdictFailed:
-		out.Counted = CountedFailure
+		return CountedFailure
 	}
-	performance.count(out.Counted, &out.Confidence)
-	changed := performance.Outcomes != *out.Outcomes
-	*out.Outcomes = performance.Outcomes
-	if used := v != schema.VerdictUnused; used || changed {
-		out.Payload, err = performance.payload(changed, used, at)
-	}
-	return out, err
+	return ""
 }
 
 // onCurve returns the base, as of SalienceAt, with which the memory has the salience After on its present curve. It

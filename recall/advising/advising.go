@@ -84,7 +84,7 @@ func (a *Adviser) advise(ctx context.Context, id uuid.UUID, req api.AdviseReques
 	if f := req.Failed; f != nil {
 		s.Failed = trace.CallOf(f.Tool, f.Args)
 	}
-	candidates, err := a.candidates(ctx, f, s)
+	candidates, public, err := a.candidates(ctx, f, s)
 	if err != nil {
 		return api.AdviseResponse{}, err
 	}
@@ -110,6 +110,9 @@ func (a *Adviser) advise(ctx context.Context, id uuid.UUID, req api.AdviseReques
 	types, stats := map[string]schema.MemoryType{}, map[string]evidence.Stats{}
 	for _, c := range candidates {
 		types[c.ID], stats[c.ID] = schema.TypeCompetence, c.Stats
+		if others, ok := public[c.ID]; ok { // reports are counted after those that count for everyone
+			stats[c.ID] = others
+		}
 		if c.Plan != nil {
 			types[c.ID] = schema.TypePlanGraph
 		}
@@ -147,14 +150,14 @@ func (a *Adviser) filter(p schema.Principal, policy schema.ReadPolicy) pg.Filter
 }
 
 // candidates reads possible solutions: procedures for the same problem, or else those that share words with it, and
-// those that share words with the task.
-func (a *Adviser) candidates(ctx context.Context, f pg.Filter, s advice.Situation) ([]advice.Candidate, error) {
+// those that share words with the task. public is that of candidatesOf.
+func (a *Adviser) candidates(ctx context.Context, f pg.Filter, s advice.Situation) (out []advice.Candidate,
+	public map[string]evidence.Stats, err error) {
 	problem := signature.OfError(s.Error)
 	var ids []uuid.UUID
 	if !problem.IsZero() {
-		var err error
 		if ids, err = a.Store.ForProblem(ctx, f, problem.Text); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	texts := []string{s.Task}
@@ -164,9 +167,8 @@ func (a *Adviser) candidates(ctx context.Context, f pg.Filter, s advice.Situatio
 	texts = slices.DeleteFunc(texts, func(t string) bool { return strings.TrimSpace(t) == "" })
 	var near []search.Hit
 	if len(texts) > 0 {
-		var err error
 		if near, err = a.Store.SearchSignals(ctx, f, texts, maxCandidates); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	for _, h := range near {
@@ -176,14 +178,17 @@ func (a *Adviser) candidates(ctx context.Context, f pg.Filter, s advice.Situatio
 	}
 	solutions, err := a.Store.SolutionsWith(ctx, f, ids)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return candidatesOf(solutions, readerOf(f.Principal)), nil
+	out, public = candidatesOf(solutions, readerOf(f.Principal))
+	return out, public, nil
 }
 
-// candidatesOf returns the solutions from trusted sources as candidates, with the outcomes that count for a reader.
-func candidatesOf(solutions []storeadvising.Solution, who evidence.Reader) []advice.Candidate {
-	var out []advice.Candidate
+// candidatesOf returns the solutions from trusted sources as candidates, with the outcomes that count for a reader. If
+// these include feedback that does not count for others, public has the outcomes without it.
+func candidatesOf(solutions []storeadvising.Solution, who evidence.Reader) (out []advice.Candidate,
+	public map[string]evidence.Stats) {
+	public = map[string]evidence.Stats{}
 	for _, s := range solutions {
 		if s.Trust < evidence.Default().MinTrust {
 			continue
@@ -203,12 +208,15 @@ func candidatesOf(solutions []storeadvising.Solution, who evidence.Reader) []adv
 			}
 			performance = c.Competence.Performance
 		}
-		if c.Stats = evidence.Claimed(performance); s.Stats != nil {
+		switch c.Stats = evidence.Claimed(performance); {
+		case s.Stats != nil:
 			c.Stats = s.For(who)
+		case s.HeldSuccesses > 0 || s.HeldFailures > 0:
+			public[c.ID], c.Stats = c.Stats, c.Stats.Then(s.HeldSuccesses, s.HeldFailures)
 		}
 		out = append(out, c)
 	}
-	return out
+	return out, public
 }
 
 // attemptsOf returns the attempts in episodes, and the reports on each episode.

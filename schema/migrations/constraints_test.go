@@ -65,6 +65,7 @@ var enums = map[string]string{
 	"memory_hints.source":           "rules model",
 	"retrieval_feedback.verdict":    "succeeded partly failed unused",
 	"retrieval_feedback.counted":    "success failure",
+	"verdict_sources.verdict":       "succeeded partly failed unused",
 	"retention_policies.domain": "memory world history jobs_completed jobs_dead retrievals ingest forget_runs " +
 		"events operations artifacts",
 	"retention_policies.tier":      "any interaction session persistent",
@@ -109,7 +110,8 @@ var freeText = strings.Fields(`
 	retention_policy_changes.reason sweep_holds.answered_by sweep_holds.reason sweep_runs.id advice.agent_id
 	advice.project advice.scope advice.situation advice.problem outcome_reports.used outcome_reports.problem
 	outcome_reports.agent_id outcome_reports.session outcome_reports.project outcome_reports.scope
-	outcome_reports.scope_agent outcome_reports.user_key topics.agent_id topics.project topics.scope
+	outcome_reports.scope_agent outcome_reports.user_key verdict_sources.agent_id
+	verdict_sources.user_key topics.agent_id topics.project topics.scope
 	topics.policy_group topics.acts_for
 	topics.question topics.held topic_answers.evidence_hash topic_answers.written_by topic_answers.fallback
 	topic_drafts.evidence_hash topic_drafts.written_by topic_drafts.fallback token_reservations.key
@@ -188,7 +190,8 @@ func TestShareColumnsAreBetweenZeroAndOne(t *testing.T) {
 			JOIN information_schema.tables b USING (table_schema, table_name)
 		WHERE c.table_schema = current_schema() AND b.table_type = 'BASE TABLE'
 		AND c.data_type IN ('real', 'double precision') AND c.column_name <> 'took_ms'
-		AND (c.table_name, c.column_name) NOT IN (('retrieval_feedback', 'weight'), ('retrieval_feedback', 'moved'))`)
+		AND (c.table_name, c.column_name) NOT IN (('retrieval_feedback', 'weight'), ('retrieval_feedback', 'moved'),
+			('verdict_sources', 'moved'))`)
 	require.NoError(t, err)
 	type column struct{ Table, Name string }
 	columns, err := pgx.CollectRows(rows, pgx.RowToStructByPos[column])

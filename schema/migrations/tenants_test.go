@@ -276,6 +276,8 @@ func fillSweeps(t *testing.T, owner *pgx.Conn, tenant string) {
 			FROM memories WHERE tenant = $1 LIMIT 1`,
 		`INSERT INTO outcome_reports (tenant, memory_id, advice_id, at) SELECT tenant, id, gen_random_uuid(), now()
 			FROM memories WHERE tenant = $1 LIMIT 1`,
+		`INSERT INTO verdict_sources (tenant, memory_id, agent_id, used, verdict, times, days, counted, moved, at)
+			SELECT tenant, id, 'agent', true, 'failed', 1, 1, 1, -0.1, now() FROM memories WHERE tenant = $1 LIMIT 1`,
 		`INSERT INTO token_budgets (tenant, day) VALUES ($1, now())`,
 		`INSERT INTO token_reservations (tenant, key, day, purpose, tokens, created_at)
 			VALUES ($1, 'k', now(), 'topic', 1, now())`,

@@ -62,6 +62,9 @@ type Solution struct {
 	Shared   bool               // other agents may read it
 	Base     *evidence.Stats    // without the reports that are not Based; nil if all reports are counted in Stats
 	Reports  []evidence.Outcome // nil if all of the reader's agent count for everyone
+
+	// Outcomes that the reader has reported by feedback, and that do not count for others.
+	HeldSuccesses, HeldFailures int64
 }
 
 // For returns the outcomes that count in the advice for a reader.
@@ -78,7 +81,7 @@ func (a *Advising) SolutionsWith(ctx context.Context, f pg.Filter, ids []uuid.UU
 	args := pg.Args{"ids": ids, "types": []schema.MemoryType{schema.TypeCompetence, schema.TypePlanGraph},
 		"evidence": maxEvidence, "reader": f.Principal.Agent, "newest": newestReports}
 	out, err := pg.QueryBatchRows[Solution](ctx, a.DB, f.Principal.Tenant, pg.PlanOnce, `
-		SELECT m.id, m.type, m.payload, m.source_trust AS trust, coalesce(r.stats, o.stats) AS stats,
+		SELECT m.id, m.type, m.payload, m.source_trust AS trust, coalesce(r.stats, o.stats) AS stats, `+pg.Held+`,
 			m.visibility <> 'private' AS shared,
 			CASE WHEN r.stats IS NULL THEN o.base ELSE r.base END AS base,
 			CASE WHEN m.visibility <> 'private' AND EXISTS (
@@ -100,7 +103,8 @@ func (a *Advising) SolutionsWith(ctx context.Context, f pg.Filter, ids []uuid.UU
 				LIMIT @evidence) AS evidence
 		FROM memories m
 		LEFT JOIN learned r ON r.tenant = m.tenant AND r.memory_id = m.id
-		LEFT JOIN solution_outcomes o ON o.tenant = m.tenant AND o.memory_id = m.id
+		LEFT JOIN solution_outcomes o ON o.tenant = m.tenant AND o.memory_id = m.id`+
+		pg.HeldVerdicts(f.Principal, args)+`
 		WHERE m.id = ANY(@ids) AND m.type = ANY(@types) AND `+f.Where("m", args)+`
 		ORDER BY m.id`, args)
 	if err != nil {

@@ -7,6 +7,9 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory/learning/evidence"
+	"github.com/mneme/mneme/schema"
 )
 
 // RecordedAt is the time at which the store recorded a memory m, as the expression of the index memories_evidence. It
@@ -19,6 +22,20 @@ const RecordedAt = `(CASE WHEN m.recorded_at IS NULL THEN m.created_at ELSE m.re
 func ByKey(alias, tenant, id string) string {
 	return fmt.Sprintf("LATERAL (SELECT * FROM memories WHERE memories.tenant = %s AND memories.id = %s OFFSET 0) %s",
 		tenant, id, alias)
+}
+
+// Held are the columns of HeldVerdicts: the successes and failures of a procedure that a reader has reported by
+// feedback, and that do not count for others.
+const Held = `
+	CASE WHEN v.verdict = 'succeeded' THEN v.times - v.counted ELSE 0 END AS held_successes,
+	CASE WHEN v.verdict = 'failed' THEN v.times - v.counted ELSE 0 END AS held_failures`
+
+// HeldVerdicts renders the join of a reader's verdicts v on the uses of the memories m.
+func HeldVerdicts(p schema.Principal, args Args) string {
+	args["held_agent"], args["held_user"] = p.Agent, evidence.UserKey(p.Tenant, p.Agent, p.User)
+	return `
+		LEFT JOIN verdict_sources v ON v.tenant = m.tenant AND v.memory_id = m.id AND v.agent_id = @held_agent AND v.used
+			AND v.user_key = CASE WHEN m.visibility = 'private' THEN @held_user ELSE '' END`
 }
 
 // OutboxLagSQL reads how many changes wait for the vector index, how many of them are parked, and how long the

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/learning/evidence"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
@@ -29,7 +30,8 @@ type FeedbackInput struct {
 
 // Feedback reinforces or penalises each memory that a retrieval returned, in one transaction (document 004 §11,
 // §15.6). The verdict on an item is kept as long as the retrieval. The same verdict again changes nothing, and
-// another verdict corrects it.
+// another verdict corrects it. The verdicts of one source do not alone move a memory that others read
+// (lifecycle.ReinforceFrom).
 //
 // It returns ErrNotFound for a retrieval that does not exist, or that belongs to another agent or user. A user's
 // verdict on the agent's own memories counts.
@@ -54,6 +56,7 @@ type feeding struct {
 	retrieval uuid.UUID
 	rows      map[uuid.UUID]commit.MemoryRow
 	said      map[uuid.UUID]lifecycle.PriorVerdict
+	judges    judges
 }
 
 func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
@@ -94,6 +97,9 @@ func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
 	if f.said, err = f.priorVerdicts(ctx, ids); err != nil {
 		return out, err
 	}
+	if f.judges, err = f.readJudges(ctx); err != nil {
+		return out, err
+	}
 	for _, v := range verdicts {
 		item, err := f.item(v)
 		if err != nil {
@@ -117,7 +123,7 @@ func (f *feeding) priorVerdicts(ctx context.Context, ids []uuid.UUID) (map[uuid.
 		ID uuid.UUID `db:"memory_id"`
 		lifecycle.PriorVerdict
 	}](ctx, f.Tx, `
-		SELECT memory_id, verdict, moved, coalesce(counted, '') AS counted, effective_at AS at
+		SELECT memory_id, verdict, moved, coalesce(counted, '') AS counted, effective_at AS at, by_source
 		FROM retrieval_feedback
 		WHERE tenant = @tenant AND retrieval_id = @retrieval AND memory_id = ANY(@ids)`,
 		pg.Args{"tenant": f.Tenant, "retrieval": f.retrieval, "ids": ids})
@@ -163,7 +169,7 @@ func (f *feeding) item(v lifecycle.ItemVerdict) (schema.FeedbackResultItem, erro
 			v.Verdict = said.Verdict
 		}
 	}
-	r, err := lifecycle.Reinforce(m.Rated(), v.Verdict, earlier, f.Now)
+	r, err := f.judge(m, v.Verdict, earlier)
 	if err != nil {
 		return out, err
 	}
@@ -177,6 +183,12 @@ func (f *feeding) item(v lifecycle.ItemVerdict) (schema.FeedbackResultItem, erro
 	}
 	if earlier != nil {
 		out.Corrects = earlier.Verdict
+	}
+	if f.judges.bound(m.ID) {
+		out.CountsFor, out.Held = schema.ReachAll, r.Held
+		if r.Held != "" {
+			out.CountsFor = schema.ReachOwn
+		}
 	}
 	return out, f.reinforce(m, v.Verdict, r, out)
 }
@@ -229,6 +241,9 @@ func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Re
 	if said.Corrects != "" {
 		metadata["corrects"] = said.Corrects
 	}
+	if said.Held != "" {
+		metadata["held"] = said.Held
+	}
 	if r.Payload != nil {
 		if err := schema.ValidatePayload(m.Type, r.Payload); err != nil {
 			return err
@@ -250,6 +265,7 @@ func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Re
 		"weight":       r.Weight,
 		"moved":        r.Moved,
 		"counted":      commit.Nullable(r.Counted),
+		"by_source":    f.judges.bound(m.ID),
 		"effective_at": r.At,
 		"actor":        f.in.Request.By(),
 		"now":          f.Now,
@@ -273,18 +289,148 @@ func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Re
 // feedbackSQL stores a verdict, or corrects an earlier one.
 const feedbackSQL = `
 	INSERT INTO retrieval_feedback AS x (tenant, retrieval_id, memory_id, verdict, weight, moved, counted,
-		effective_at, actor, created_at, updated_at)
+		by_source, effective_at, actor, created_at, updated_at)
 	VALUES (@tenant, @retrieval_id, @memory_id, @verdict, @weight, @moved, @counted,
-		@effective_at, @actor, @now, @now)
+		@by_source, @effective_at, @actor, @now, @now)
 	ON CONFLICT (tenant, retrieval_id, memory_id) DO UPDATE
 	SET verdict = excluded.verdict,
 		weight = excluded.weight,
 		moved = excluded.moved,
 		counted = excluded.counted,
+		by_source = excluded.by_source,
 		effective_at = excluded.effective_at,
 		actor = excluded.actor,
 		corrections = x.corrections + 1,
 		updated_at = excluded.updated_at`
+
+// maxJudged is the number of rows of sources that are kept for a memory, those with the newest verdicts.
+const maxJudged = 1_000
+
+// judges are the sources of verdicts on the memories of a feedback that others read too.
+type judges struct {
+	of     map[uuid.UUID]string // UserKey of the source by memory; a memory that no one else reads is missing
+	said   map[uuid.UUID]lifecycle.Sayings
+	agreed map[agreement]int
+}
+
+// agreement is a verdict of other sources.
+type agreement struct {
+	memory  uuid.UUID
+	verdict schema.Verdict
+}
+
+// bound reports whether others read a memory too.
+func (j judges) bound(id uuid.UUID) bool {
+	_, ok := j.of[id]
+	return ok
+}
+
+// readJudges reads the sources of the locked memories, after their locks.
+func (f *feeding) readJudges(ctx context.Context) (judges, error) {
+	p := f.in.Request.Principal
+	out := judges{of: map[uuid.UUID]string{}, said: map[uuid.UUID]lifecycle.Sayings{}, agreed: map[agreement]int{}}
+	var ids []uuid.UUID
+	var keys []string
+	for id, m := range f.rows {
+		if judge, ok := memory.JudgeOf(p, m.Holding()); ok {
+			out.of[id] = evidence.UserKey(f.Tenant, judge.Agent, judge.User)
+			ids, keys = append(ids, id), append(keys, out.of[id])
+		}
+	}
+	if len(ids) == 0 {
+		return out, nil
+	}
+	// The sources of a memory are either agents or users. Others remain if the memory had other readers before.
+	found, err := commit.Rows[struct {
+		ID     uuid.UUID `db:"memory_id"`
+		Own    bool
+		Agreed int
+		lifecycle.Saying
+	}](ctx, f.Tx, `
+		SELECT v.memory_id, true AS own, v.verdict, v.times, v.days, v.counted, v.moved, v.at, 0 AS agreed
+		FROM unnest(@ids::uuid[], @keys::text[]) j(id, key)
+			JOIN verdict_sources v
+				ON v.tenant = @tenant AND v.memory_id = j.id AND v.agent_id = @agent AND v.user_key = j.key
+		UNION ALL
+		SELECT v.memory_id, false, v.verdict, 0, 0, 0, 0, max(v.at), max(v.days)
+		FROM unnest(@ids::uuid[], @keys::text[]) j(id, key)
+			JOIN verdict_sources v
+				ON v.tenant = @tenant AND v.memory_id = j.id AND (v.agent_id, v.user_key) <> (@agent, j.key)
+					AND (v.user_key = '') = (j.key = '')
+		GROUP BY v.memory_id, v.verdict`,
+		pg.Args{"tenant": f.Tenant, "ids": ids, "keys": keys, "agent": p.Agent})
+	if err != nil {
+		return out, err
+	}
+	for _, r := range found {
+		if !r.Own {
+			out.agreed[agreement{r.ID, r.Verdict}] = r.Agreed
+			continue
+		}
+		said := out.said[r.ID]
+		*said.Of(r.Verdict) = r.Saying
+		out.said[r.ID] = said
+	}
+	return out, nil
+}
+
+// judge computes the effect of a verdict, and stores what its source says now if others read the memory too.
+func (f *feeding) judge(m commit.MemoryRow, v schema.Verdict, earlier *lifecycle.PriorVerdict) (
+	lifecycle.Reinforcement, error) {
+	if !f.judges.bound(m.ID) {
+		return lifecycle.Reinforce(m.Rated(), v, earlier, f.Now)
+	}
+	before := f.judges.said[m.ID]
+	r, now, err := lifecycle.ReinforceFrom(m.Rated(), v, earlier, before, f.judges.agreed[agreement{m.ID, v}], f.Now)
+	if err != nil {
+		return r, err
+	}
+	f.saves(m.ID, true, before.OfUses, now.OfUses)
+	f.saves(m.ID, false, before.OfUnused, now.OfUnused)
+	return r, nil
+}
+
+// saves stores what the source of the feedback says now of the uses of a memory, or of its results that were not used.
+func (f *feeding) saves(id uuid.UUID, used bool, before, now lifecycle.Saying) {
+	if now == before {
+		return
+	}
+	args := pg.Args{"tenant": f.Tenant, "memory": id, "agent": f.in.Request.Principal.Agent, "user": f.judges.of[id],
+		"used": used}
+	if now.Verdict == "" {
+		f.Queue.Queue(`
+			DELETE FROM verdict_sources
+			WHERE tenant = @tenant AND memory_id = @memory AND agent_id = @agent AND user_key = @user AND used = @used`, args)
+		return
+	}
+	if before.Verdict == "" {
+		f.Queue.Queue(pruneJudgesSQL, pg.Args{"tenant": f.Tenant, "memory": id, "kept": maxJudged - 1})
+	}
+	args["verdict"], args["times"], args["days"], args["counted"] = now.Verdict, now.Times, now.Days, now.Counted
+	args["moved"], args["at"] = now.Moved, now.At
+	f.Queue.Queue(judgeSQL, args)
+}
+
+// pruneJudgesSQL makes room for another source.
+const pruneJudgesSQL = `
+	DELETE FROM verdict_sources v
+	WHERE v.tenant = @tenant AND v.memory_id = @memory AND (v.agent_id, v.user_key, v.used) IN (
+		SELECT o.agent_id, o.user_key, o.used
+		FROM verdict_sources o
+		WHERE o.tenant = @tenant AND o.memory_id = @memory
+		ORDER BY o.at DESC, o.agent_id, o.user_key, o.used
+		OFFSET @kept)`
+
+const judgeSQL = `
+	INSERT INTO verdict_sources (tenant, memory_id, agent_id, user_key, used, verdict, times, days, counted, moved, at)
+	VALUES (@tenant, @memory, @agent, @user, @used, @verdict, @times, @days, @counted, @moved, @at)
+	ON CONFLICT (tenant, memory_id, agent_id, user_key, used) DO UPDATE
+	SET verdict = excluded.verdict,
+		times = excluded.times,
+		days = excluded.days,
+		counted = excluded.counted,
+		moved = excluded.moved,
+		at = excluded.at`
 
 // Retrieved lists the results of a retrieval in their order, with the feedback on each. It returns ErrNotFound for
 // a retrieval that does not exist, or that belongs to another agent or user.

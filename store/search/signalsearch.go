@@ -78,8 +78,8 @@ func (s *Search) SearchSignals(ctx context.Context, f pg.Filter, texts []string,
 func (s *Search) Solutions(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]layers.Solution, error) {
 	args := pg.Args{"ids": ids, "types": []schema.MemoryType{schema.TypeCompetence, schema.TypePlanGraph}}
 	query := `
-		SELECT m.id, m.type, m.payload, m.last_reinforced_at AS reinforced_at
-		FROM memories m
+		SELECT m.id, m.type, m.payload, m.last_reinforced_at AS reinforced_at, ` + pg.Held + `
+		FROM memories m` + pg.HeldVerdicts(f.Principal, args) + `
 		WHERE m.id = ANY(@ids) AND m.type = ANY(@types) AND ` + f.Where("m", args) + `
 		ORDER BY m.id`
 	out, err := pg.QueryBatchRows[layers.Solution](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)

@@ -178,11 +178,23 @@ func (f FedBack) text(t *app.Text) {
 	t.Table("MEMORY STATUS VERDICT SALIENCE WORKED NOTE", rows)
 }
 
-// feedbackNote explains a status.
+// feedbackNote explains a status, and why a verdict does not count for others.
 func feedbackNote(r schema.FeedbackResultItem) string {
+	held := ""
+	switch r.Held {
+	case schema.HeldOneSource:
+		held = "others read it too: it counts for them when another one says the same"
+	case schema.HeldRepeated:
+		held = "others read it too: for them, a day counts once"
+	}
 	switch r.Status {
+	case schema.FeedbackReinforced, schema.FeedbackPenalised:
+		return held
 	case schema.FeedbackCorrected:
-		return "it was " + string(r.Corrects)
+		if held != "" {
+			held = "; " + held
+		}
+		return "it was " + string(r.Corrects) + held
 	case schema.FeedbackUnchanged:
 		return "the same feedback was given before"
 	case schema.FeedbackNotRetrieved:

@@ -37,6 +37,18 @@ func Claimed(p *schema.Performance) Stats {
 	return out
 }
 
+// Then returns the outcomes followed by others at an unknown time, the successes first.
+func (s Stats) Then(successes, failures int64) Stats {
+	out := s.Clone()
+	for range successes {
+		out.All.Observe(true, s.All.LastAt)
+	}
+	for range failures {
+		out.All.Observe(false, s.All.LastAt)
+	}
+	return out
+}
+
 // Fill sets the outcomes in a record's performance to those of the track.
 func (t Track) Fill(p *schema.Performance) {
 	p.SuccessCount, p.FailureCount, p.SuccessRate, p.FailureRate = t.Successes, t.Failures, nil, nil

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/mneme/mneme/memory"
 )
 
 // newest is the number of a source's results that are considered. Each later result leaves 0.8 of the weight of an
@@ -268,11 +270,11 @@ func (v *voice) had(what result) (n int) {
 // counted returns the indexes of the reports that count, given the other sources.
 func (v *voice) counted(others []*voice) (out []int) {
 	first := func(turns []turn, n int) {
-		for _, t := range turns[:min(len(turns), n)] {
+		for _, t := range turns[:n] {
 			out = append(out, t.at)
 		}
 	}
-	run, runs, idles := v.run(), 1, 1
+	run, runs, idles := v.run(), 0, 0
 	most := map[result]int{}
 	for _, w := range others {
 		if theirs := w.run(); len(run) > 0 && len(theirs) > 0 && theirs[0].result == run[0].result {
@@ -283,8 +285,8 @@ func (v *voice) counted(others []*voice) (out []int) {
 			most[what] = max(most[what], w.had(what))
 		}
 	}
-	first(run, runs)
-	first(v.idle, idles)
+	first(run, memory.Agreed(len(run), runs))
+	first(v.idle, memory.Agreed(len(v.idle), idles))
 	earlier := v.earlier()
 	own := map[result]int{}
 	for _, t := range earlier {
