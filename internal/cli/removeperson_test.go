@@ -16,6 +16,7 @@ import (
 
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/exchange"
+	"github.com/mneme/mneme/internal/cli/memories"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
@@ -165,4 +166,32 @@ func TestAPersonIsRemovedEntirely(t *testing.T) {
 	require.Equal(t, before, holding(t, h.DatabaseURL, tenant, "brimvok"))
 	require.Equal(t, house, holding(t, h.DatabaseURL, tenant, "glenfarn"))
 	require.NotContains(t, c.run("users", "show", "tom").is(app.ExitOK).out, "nothing")
+}
+
+// If counting what is left of a user fails after its memories are erased, the receipt is still printed, and the error
+// says where to look.
+func TestAReceiptIsPrintedWhenTheCountOfWhatIsLeftFails(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, nil)
+	c := newCLI(t, h)
+	erase := func(args ...string) outcome {
+		c.run("remember", "Maya likes tea.", "--wait", "--user", "maya").is(app.ExitOK)
+		return c.run(append([]string{"forget", "--all", "--mode", "erase", "--user", "maya", "--yes", "--reason",
+			"asked for"}, args...)...).is(app.ExitOK)
+	}
+	done := erase()
+	require.Contains(t, done.out, "nothing is stored of user maya")
+	require.NotContains(t, done.err, "users show")
+
+	_, err := testkit.Owner(t, h.DatabaseURL).Exec(t.Context(), `REVOKE SELECT ON topics FROM mneme_app`)
+	require.NoError(t, err)
+	failed := erase()
+	require.Contains(t, failed.err, "permission denied")
+	require.Contains(t, failed.err, "; see mneme users show maya")
+	require.Contains(t, failed.out, "1 of 1 (erase)")
+	require.NotContains(t, failed.out, "is stored of user", "it is not known")
+	var printed memories.Forgotten
+	erase("--json").json(&printed)
+	require.Equal(t, 1, printed.Receipt.Forgotten)
+	require.Nil(t, printed.Left)
 }
