@@ -241,7 +241,9 @@ func TestEventsOfAUserByPages(t *testing.T) {
 func TestAStepErasesEventsOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	say := func(id string) { require.NoError(t, w.appendFor("maya", said(id, "run/a", "ann", ledger.KindUserInjected))) }
+	say := func(id string) {
+		require.NoError(t, w.appendFor("maya", said(id, "run/a", "ann", ledger.KindUserInjected)))
+	}
 	say("m1")
 	in := sessions.EraseInput{Tenant: "t", User: "maya", Now: w.now, Operation: "erase-events/run/1"}
 	page := events.UserPage{Left: true, Limit: 10}
