@@ -184,11 +184,15 @@ func TestASessionOfAnotherUserIsRefused(t *testing.T) {
 		requireField(t, err, "stream")
 	}
 	require.Equal(t, 1, w.count("sessions", "TRUE"))
-	for user, n := range map[string]int{"maya": 1, "tom": 0, "": 1} {
-		listed, err := w.Store.ListSessions(ctx, sessions.ListInput{Tenant: "t", User: user, Limit: 10})
+	list := func(scopes ...string) int {
+		listed, err := w.Store.ListSessions(ctx, sessions.ListInput{Tenant: "t", Scopes: scopes, Limit: 10})
 		require.NoError(t, err)
-		require.Len(t, listed, n, user)
+		return len(listed)
 	}
+	require.Equal(t, 1, list(schema.UserScope("maya"), ""))
+	require.Zero(t, list(schema.UserScope("tom"), ""))
+	require.Zero(t, list(""))
+	require.Equal(t, 1, list(), "of every scope")
 	require.NoError(t, w.appendFor("maya", said("m1", "run/chat", "ann", ledger.KindUserInjected)))
 	_, err = w.Store.OpenSession(ctx, key("", "helper"), w.now)
 	requireField(t, err, "stream") // its episode would be a memory of no user
