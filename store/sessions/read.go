@@ -43,7 +43,7 @@ const sessionColumns = `s.id, s.workflow_id, s.agent_id, s.scope, s.session, s.s
 // ListInput is a request to list sessions of a tenant.
 type ListInput struct {
 	Tenant string
-	Agent  string // only its sessions; empty: all
+	Agent  string   // only its sessions; empty: all
 	Scopes []string // only sessions of these scopes; none: all
 	Open   bool     // only those that are open
 	Limit  int
