@@ -110,8 +110,8 @@ func (s *Topics) AddTopic(ctx context.Context, req topics.TopicRequest, now time
 	return out, nil
 }
 
-// RemoveTopic closes a topic of the operation's principal and deletes its answers. It returns pg.ErrNotFound if the principal has
-// no such topic.
+// RemoveTopic closes a topic of the operation's principal and deletes its answers. It returns pg.ErrNotFound if the
+// principal has no such topic.
 func (s *Topics) RemoveTopic(ctx context.Context, op schema.Operation, id uuid.UUID, now time.Time) error {
 	return commit.Write(ctx, s.DB, op.Principal.Tenant, now, func(c *commit.Change) error {
 		args := owner(op.Principal)

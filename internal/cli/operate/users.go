@@ -14,7 +14,8 @@ import (
 
 // NewUsers returns the command that shows what is stored of a user.
 func NewUsers(a *app.App) *cobra.Command {
-	cmd := app.Group(&cobra.Command{Use: "users", Short: "Show what is stored of a user of the agents, and what was removed"})
+	cmd := app.Group(&cobra.Command{Use: "users",
+		Short: "Show what is stored of a user of the agents, and what was removed"})
 	cmd.AddCommand(newUsersShow(a), newUsersRemovals(a))
 	return cmd
 }
