@@ -44,9 +44,7 @@ func (a *Forgetting) EraseEvents(ctx context.Context, in api.EraseEventsRequest)
 	if err := a.frozen(); err != nil {
 		return EraseEventsResult{}, err
 	}
-	erased, err := a.Store.EraseEvents(ctx, sessions.EraseInput{Tenant: in.Tenant, User: in.User, IDs: in.IDs,
-		Now:     step.Now(a.Now),
-		Receipt: ledger.Receipt{By: in.Actor, Reason: in.Reason, Run: activity.GetInfo(ctx).WorkflowExecution.ID}})
+	erased, err := a.Store.EraseEvents(ctx, a.eraseInput(ctx, in))
 	if err != nil {
 		return EraseEventsResult{}, step.Fail(err)
 	}
@@ -58,6 +56,15 @@ func (a *Forgetting) EraseEvents(ctx context.Context, in api.EraseEventsRequest)
 		}
 	}
 	return out, nil
+}
+
+// eraseInput returns the input of a step that erases events. The step is carried out once: if its result is lost, the
+// next attempt returns the same.
+func (a *Forgetting) eraseInput(ctx context.Context, in api.EraseEventsRequest) sessions.EraseInput {
+	info := activity.GetInfo(ctx)
+	return sessions.EraseInput{Tenant: in.Tenant, User: in.User, IDs: in.IDs, Now: step.Now(a.Now),
+		Receipt:   ledger.Receipt{By: in.Actor, Reason: in.Reason, Run: info.WorkflowExecution.ID},
+		Operation: "erase-events/" + info.WorkflowExecution.RunID + "/" + info.ActivityID}
 }
 
 // erasedOf returns the result of a step that has erased events.
@@ -79,8 +86,8 @@ type EraseUserEventsResult struct {
 }
 
 // EraseUserEvents empties events of a user's streams permanently: at most ledger.MaxAppend after the place in the
-// request's state. Events that are erased already are included, because an earlier run may have ended before it deleted
-// the histories.
+// request's state. The first pass includes events that are erased already, because an earlier run may have ended before
+// it deleted the histories. Later passes include only events that arrived since.
 func (a *Forgetting) EraseUserEvents(ctx context.Context, in api.EraseEventsRequest) (EraseUserEventsResult, error) {
 	if err := in.Validate(); err != nil {
 		return EraseUserEventsResult{}, step.Fail(err)
@@ -88,25 +95,19 @@ func (a *Forgetting) EraseUserEvents(ctx context.Context, in api.EraseEventsRequ
 	if err := a.frozen(); err != nil {
 		return EraseUserEventsResult{}, err
 	}
-	var after events.Place
+	page := events.UserPage{Limit: ledger.MaxAppend}
 	if in.State != nil {
-		after = events.Place{Stream: in.State.Stream, Seq: in.State.Seq}
+		page.After, page.Left = events.Place{Stream: in.State.Stream, Seq: in.State.Seq}, in.State.Passes > 0
 	}
-	ids, last, err := a.Store.OfUser(ctx, in.Tenant, in.User, after, ledger.MaxAppend)
+	erased, err := a.Store.EraseUserPage(ctx, a.eraseInput(ctx, in), page)
 	if err != nil {
 		return EraseUserEventsResult{}, step.Fail(err)
 	}
-	if len(ids) == 0 {
+	if erased.Read == 0 {
 		return EraseUserEventsResult{}, nil
 	}
-	erased, err := a.Store.EraseEvents(ctx, sessions.EraseInput{Tenant: in.Tenant, User: in.User, IDs: ids,
-		Now:     step.Now(a.Now),
-		Receipt: ledger.Receipt{By: in.Actor, Reason: in.Reason, Run: activity.GetInfo(ctx).WorkflowExecution.ID}})
-	if err != nil {
-		return EraseUserEventsResult{}, step.Fail(err)
-	}
-	out := EraseUserEventsResult{EraseEventsResult: erasedOf(erased), Stream: last.Stream, Seq: last.Seq,
-		More: len(ids) == ledger.MaxAppend}
+	out := EraseUserEventsResult{EraseEventsResult: erasedOf(erased.Erased), Stream: erased.Last.Stream,
+		Seq: erased.Last.Seq, More: erased.Read == ledger.MaxAppend}
 	out.Shown, out.Unknown = true, nil // an id is unknown only if retention removed its event meanwhile
 	return out, nil
 }

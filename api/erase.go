@@ -35,11 +35,14 @@ func (r *EraseEventsRequest) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// EraseEventsState is the progress of a run that erases all events of a user. Events up to the number Seq of Stream,
-// and those of streams before it, are erased.
+// EraseEventsState is the progress of a run that erases all events of a user. The pass has erased the events up to the
+// number Seq of Stream, and those of streams before it.
 type EraseEventsState struct {
-	Stream string            `json:"stream,omitempty"`
-	Seq    int64             `json:"seq,omitempty"`
+	Stream string `json:"stream,omitempty"`
+	Seq    int64  `json:"seq,omitempty"`
+	// Passes is the number of complete passes over the user's events. Those after the first look for events that have
+	// arrived since.
+	Passes int               `json:"passes,omitempty"`
 	Result EraseEventsResult `json:"result"`
 	// Found means that the user has events, so that runs which may have shown them are deleted at the end.
 	Found bool `json:"found,omitempty"`
@@ -48,17 +51,24 @@ type EraseEventsState struct {
 // MaxErasedEpisodes is the maximum number of episodes in the result of a run that erases all events of a user.
 const MaxErasedEpisodes = 1_000
 
+// MaxErasePasses is the number of passes over a user's events after which a run ends, even if the last pass still found
+// new events.
+const MaxErasePasses = 10
+
 // EraseEventsResult counts the erased items.
 type EraseEventsResult struct {
 	Erased int `json:"erased"` // newly erased events
 	// Sessions counts the sessions whose histories were deleted. With All, a session with more events than one step
-	// erases (ledger.MaxAppend) counts once for each step.
+	// erases (ledger.MaxAppend) counts once for each step, and again if it appended events while the run worked.
 	Sessions int      `json:"sessions"`
 	Runs     int      `json:"runs"`               // deleted runs
 	Indexed  int      `json:"indexed,omitempty"`  // events that were removed from a memory index outside Postgres
 	Episodes []string `json:"episodes,omitempty"` // ids of records that repeat the events and were not erased
 	// MoreEpisodes means that there are more than the MaxErasedEpisodes in Episodes.
 	MoreEpisodes bool `json:"more_episodes,omitempty"`
+	// StillWritten means, with All, that each of MaxErasePasses passes found new events: an agent writes for the user,
+	// and newer events may be left. Stop the agent and repeat the request.
+	StillWritten bool `json:"still_written,omitempty"`
 	// Unknown are ids without an event, or without one of the user. If all are unknown, nothing was deleted.
 	Unknown []string `json:"unknown,omitempty"`
 	// Receipts are the receipts of records that were erased with Everywhere, one for each agent that had such

@@ -310,6 +310,12 @@ func (o *Operation) By() string {
 	return "agent:" + o.Principal.Agent
 }
 
+// OfEveryAgent returns the operation for all agents of its user. Its actor does not change.
+func (o *Operation) OfEveryAgent() Operation {
+	return Operation{Principal: Principal{Tenant: o.Principal.Tenant, User: o.Principal.User}, Actor: o.By(),
+		Reason: o.Reason}
+}
+
 // OperationRef names a staged request. Workflow history contains only this reference (claim check).
 type OperationRef struct {
 	Tenant     string `json:"tenant"`

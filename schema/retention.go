@@ -209,3 +209,25 @@ func checkDecayPoints(p *check.Problems, path string, d DecayProfile) {
 		}
 	}
 }
+
+// RemovalKind says what a removal has removed.
+type RemovalKind string
+
+// What is removed without a run of Forget.
+const (
+	RemovedTopics    RemovalKind = "topics"
+	RemovedArtifacts RemovalKind = "artifacts"
+)
+
+// Removal is the record of a removal. It has nothing of what was removed.
+type Removal struct {
+	ID        string      `json:"id"`
+	Kind      RemovalKind `json:"kind"`
+	Agent     string      `json:"agent,omitempty"` // empty: of every agent of the user
+	Scope     string      `json:"scope,omitempty"`
+	Removed   int         `json:"removed"`
+	Kept      int         `json:"kept,omitempty"` // still stored for memories, other users or agents
+	RemovedBy string      `json:"removed_by"`
+	Reason    string      `json:"reason,omitempty"`
+	RemovedAt time.Time   `json:"removed_at"`
+}

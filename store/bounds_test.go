@@ -42,7 +42,7 @@ var bounds = map[string]bound{
 	"ingest_batches": steady, "jobs": steady, "operations": steady, "events": steady, "event_ids": steady,
 	"event_streams": steady, "sessions": steady, "session_episodes": steady, "retrievals": steady,
 	"retrieval_feedback": steady,
-	"forget_runs":        steady, "forget_items": steady, "forget_echoes": steady, "sweep_runs": steady,
+	"removals":           steady, "forget_runs": steady, "forget_items": steady, "forget_echoes": steady, "sweep_runs": steady,
 	"retention_policy_changes": steady,
 	"artifacts":                steady, "artifact_holders": steady, "staged_requests": steady, "index_outbox": steady,
 	"lexeme_stats": steady,
@@ -210,6 +210,7 @@ func (y *steadyYear) fortnight(n int) {
 	topic := y.asks(y.p, "Who knows Alice?")
 	draft, _ := y.drafts(topic, y.pinned, fades)
 	y.publishes(topic, draft)
+	require.NoError(y.t, y.RemoveTopic(ctx, y.by(), y.opened("Who knows "+name+"?"), y.now))
 	// What learning stores about a memory and about the problem that the memory solves.
 	require.NoError(y.t, y.SaveAdvice(ctx, advising.Advice{ID: uuid.New(), Principal: y.p}, y.now))
 	for _, sql := range []string{

@@ -184,11 +184,15 @@ func TestASessionOfAnotherUserIsRefused(t *testing.T) {
 		requireField(t, err, "stream")
 	}
 	require.Equal(t, 1, w.count("sessions", "TRUE"))
-	for user, n := range map[string]int{"maya": 1, "tom": 0, "": 1} {
-		listed, err := w.Store.ListSessions(ctx, sessions.ListInput{Tenant: "t", User: user, Limit: 10})
+	list := func(scopes ...string) int {
+		listed, err := w.Store.ListSessions(ctx, sessions.ListInput{Tenant: "t", Scopes: scopes, Limit: 10})
 		require.NoError(t, err)
-		require.Len(t, listed, n, user)
+		return len(listed)
 	}
+	require.Equal(t, 1, list(schema.UserScope("maya"), ""))
+	require.Zero(t, list(schema.UserScope("tom"), ""))
+	require.Zero(t, list(""))
+	require.Equal(t, 1, list(), "of every scope")
 	require.NoError(t, w.appendFor("maya", said("m1", "run/chat", "ann", ledger.KindUserInjected)))
 	_, err = w.Store.OpenSession(ctx, key("", "helper"), w.now)
 	requireField(t, err, "stream") // its episode would be a memory of no user
@@ -201,7 +205,8 @@ func TestASessionOfAnotherUserIsRefused(t *testing.T) {
 	require.Equal(t, 1, state.Events)
 }
 
-// The events of a user are those of its streams, page by page, erased ones included.
+// The events of a user are those of its streams. They are erased page by page; pages include erased ones, unless only
+// those that are left are requested.
 func TestEventsOfAUserByPages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -212,18 +217,54 @@ func TestEventsOfAUserByPages(t *testing.T) {
 	w.append(w.now, said("a1", "run/d", "ann", ledger.KindUserInjected))
 	_, err := w.Store.Empty(ctx, "t", []string{"m2"}, w.now)
 	require.NoError(t, err)
-	for limit := 1; limit <= 4; limit++ {
-		var all []string
+	pages := func(limit int, left bool) (read, erased int) {
 		for place := (events.Place{}); ; {
-			ids, last, err := w.Store.OfUser(ctx, "t", "maya", place, limit)
+			out, err := w.Store.EraseUserPage(ctx, sessions.EraseInput{Tenant: "t", User: "maya", Now: w.now},
+				events.UserPage{After: place, Left: left, Limit: limit})
 			require.NoError(t, err)
-			require.LessOrEqual(t, len(ids), limit)
-			if len(ids) == 0 {
-				break
+			require.LessOrEqual(t, out.Read, limit)
+			if out.Read == 0 {
+				return read, erased
 			}
-			all, place = append(all, ids...), last
+			read, erased, place = read+out.Read, erased+out.Events, out.Last
 		}
-		require.Equal(t, []string{"m1", "m2", "m3"}, all)
+	}
+	read, erased := pages(1, true)
+	require.Equal(t, []int{2, 2}, []int{read, erased})
+	require.Equal(t, 3, w.count("events", "erased_at IS NULL"), "those of others stay")
+	for limit := 1; limit <= 4; limit++ {
+		read, erased := pages(limit, false)
+		require.Equal(t, []int{3, 0}, []int{read, erased})
+		read, _ = pages(limit, true)
+		require.Zero(t, read)
+	}
+}
+
+// A step that erases events is carried out once: when it is repeated, it returns the first result and erases nothing,
+// not even events that have arrived since.
+func TestAStepErasesEventsOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	say := func(id string) {
+		require.NoError(t, w.appendFor("maya", said(id, "run/a", "ann", ledger.KindUserInjected)))
+	}
+	say("m1")
+	in := sessions.EraseInput{Tenant: "t", User: "maya", Now: w.now, Operation: "erase-events/run/1"}
+	page := events.UserPage{Left: true, Limit: 10}
+	first, err := w.Store.EraseUserPage(ctx, in, page)
+	require.NoError(t, err)
+	require.Equal(t, 1, first.Events)
+	say("m2")
+	again, err := w.Store.EraseUserPage(ctx, in, page)
+	require.NoError(t, err)
+	require.Equal(t, []any{first.Events, first.Read, first.Last}, []any{again.Events, again.Read, again.Last})
+	require.Equal(t, 1, w.count("events", "erased_at IS NULL"))
+	in.Operation, in.IDs = "erase-events/run/2", []string{"m2", "none"}
+	for range 2 {
+		out, err := w.Store.EraseEvents(ctx, in)
+		require.NoError(t, err)
+		require.Equal(t, 1, out.Events)
+		require.Equal(t, []string{"none"}, out.Unknown)
 	}
 }
 

@@ -107,10 +107,9 @@ func TestTopicIsOpenedOnceAndAnsweredWithHistory(t *testing.T) {
 	require.Len(t, history, topics.KeptAnswers)
 	require.Equal(t, topics.KeptAnswers+4, history[0].Number)
 
-	require.ErrorIs(t, w.RemoveTopic(ctx, schema.Principal{Tenant: "t", Agent: "another"}, uuid.MustParse(topic.ID),
-		w.now),
-		pg.ErrNotFound)
-	require.NoError(t, w.RemoveTopic(ctx, w.p, uuid.MustParse(topic.ID), w.now))
+	another := schema.Operation{Principal: schema.Principal{Tenant: "t", Agent: "another"}}
+	require.ErrorIs(t, w.RemoveTopic(ctx, another, uuid.MustParse(topic.ID), w.now), pg.ErrNotFound)
+	require.NoError(t, w.RemoveTopic(ctx, w.by(), uuid.MustParse(topic.ID), w.now))
 	_, err = w.Topic(ctx, w.p, uuid.MustParse(topic.ID), topicFilter)
 	require.ErrorIs(t, err, pg.ErrNotFound)
 	require.Zero(t, w.count("topic_answers", "true"))

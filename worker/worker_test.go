@@ -3,6 +3,7 @@ package main_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os/exec"
@@ -103,7 +104,12 @@ func TestWorkerProcessesAndStops(t *testing.T) {
 	<-asked
 	stopped := make(chan error, 1)
 	go func() { stopped <- p.Terminate(t, 25*time.Second) }()
-	time.Sleep(500 * time.Millisecond) // the worker is stopping, and the model has not answered
+	require.NoError(t, testkit.Eventually(ctx, func() error { // the model has not answered
+		if !strings.Contains(p.Output(), `"worker stopping"`) {
+			return errors.New("the worker does not stop yet")
+		}
+		return nil
+	}))
 	close(answer)
 	require.NoError(t, <-stopped, p.Output())
 

@@ -50,7 +50,7 @@ var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "i
 	"drift-continued", "drift-continues",
 	"reindex-continued", "reindex-continues",
 	"session-continued", "session-continues", "session-recorded", "erase-events", "erase-events-shown",
-	"erase-events-all", "rebuild",
+	"erase-events-all", "erase-events-all-again", "rebuild",
 	// Of workers before the second form: a run that a newer client started, and runs that they continued as new.
 	"older-ingest", "older-review-continues", "older-forget-continues", "older-decay-sweep-continues",
 	"older-retention-purge-continues"}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
 
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
@@ -58,6 +58,19 @@ func TestSessionAppendsWhatItHadRefused(t *testing.T) {
 	require.Equal(t, []string{"seen", "belief"}, requireGapless(t, h, ref))
 }
 
+// askingClient tells when a run has answered a query.
+type askingClient struct {
+	client.Client
+	asked chan struct{}
+}
+
+func (c askingClient) QueryWorkflowWithOptions(ctx context.Context,
+	query *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
+	answer, err := c.Client.QueryWorkflowWithOptions(ctx, query)
+	c.asked <- struct{}{}
+	return answer, err
+}
+
 // A session that is recorded while another delivery for the same session is being recorded waits for it. It would
 // otherwise get the episode of the other events, and its own would be lost.
 func TestRecordSessionWhileOtherEventsAreRecorded(t *testing.T) {
@@ -66,12 +79,13 @@ func TestRecordSessionWhileOtherEventsAreRecorded(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	ref := sessionRef("two-recordings")
+	asking := askingClient{Client: h.Temporal, asked: make(chan struct{}, 100)}
 	record := func(ids ...string) (api.SessionResult, error) {
 		req := api.RecordRequest{SessionRef: ref}
 		for _, id := range ids {
 			req.Events = append(req.Events, thought(id))
 		}
-		return mneme.RecordSession(ctx, h.Temporal, h.TaskQueue, req)
+		return mneme.RecordSession(ctx, asking, h.TaskQueue, req)
 	}
 	var first, again, other api.SessionResult
 	var errs [3]error
@@ -80,7 +94,13 @@ func TestRecordSessionWhileOtherEventsAreRecorded(t *testing.T) {
 	<-h.reached
 	all.Go(func() { again, errs[1] = record("a", "b") }) // at another time
 	all.Go(func() { other, errs[2] = record("c") })
-	time.Sleep(500 * time.Millisecond)
+	for range 2 { // both have found the run of the first
+		select {
+		case <-asking.asked:
+		case <-ctx.Done():
+			t.Error(ctx.Err())
+		}
+	}
 	h.release()
 	all.Wait()
 	require.Equal(t, [3]error{}, errs)

@@ -157,6 +157,59 @@ func TestErasingAllIsRepeatedAfterATermination(t *testing.T) {
 	x.requireErased()
 }
 
+// Events that an open session appends while the run works are erased as well, also in streams that the run has passed.
+// So are those that arrive during the last renewal of a session.
+func TestEventsThatArriveWhileTheRunWorksAreErased(t *testing.T) {
+	t.Parallel()
+	x := newTalks(t, harness.New(t, nil))
+	x.StopWorker()
+	arrived := 0
+	x.StartWorkerWith(t, around(func(ctx context.Context, name string, run func() (any, error)) (any, error) {
+		result, err := run()
+		if name == "ForgetSessions" && arrived < 2 && err == nil {
+			arrived++
+			_, err = mneme.AppendEvents(ctx, x.Temporal, x.TaskQueue, api.AppendRequest{SessionRef: x.of["maya"],
+				Events: []ledger.Event{canaryEvent(fmt.Sprintf("late%d", arrived), words["maya"])}})
+		}
+		return result, err
+	}))
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
+	defer cancel()
+	out, err := mneme.EraseEvents(ctx, x.Temporal, x.TaskQueue, x.request())
+	require.NoError(t, err)
+	require.Equal(t, 2, arrived)
+	require.Equal(t, 5, out.Erased)
+	require.False(t, out.StillWritten)
+	x.requireErased()
+}
+
+// A step whose result was lost is counted, and the sessions that it names get a new history.
+func TestErasedEventsAreCountedWhenAResultIsLost(t *testing.T) {
+	t.Parallel()
+	x := newTalks(t, harness.New(t, nil))
+	x.StopWorker()
+	lost := map[string]bool{}
+	x.StartWorkerWith(t, around(func(_ context.Context, name string, run func() (any, error)) (any, error) {
+		result, err := run()
+		if !lost[name] && (name == "EraseUserEvents" || name == "EraseEvents") {
+			lost[name] = true
+			return nil, errors.New("the worker went away")
+		}
+		return result, err
+	}))
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
+	defer cancel()
+	one := api.EraseEventsRequest{Tenant: x.request().Tenant, User: "maya", IDs: []string{"m1"}}
+	out, err := mneme.EraseEvents(ctx, x.Temporal, x.TaskQueue, one)
+	require.NoError(t, err)
+	require.Equal(t, 1, out.Erased)
+	out, err = mneme.EraseEvents(ctx, x.Temporal, x.TaskQueue, x.request())
+	require.NoError(t, err)
+	require.Equal(t, 2, out.Erased)
+	require.Len(t, lost, 2)
+	x.requireErased()
+}
+
 // A client that speaks only Nexus erases all events of a user. It cannot erase memories by this operation.
 func TestNexusErasesEventsOfAUser(t *testing.T) {
 	t.Parallel()
@@ -194,8 +247,11 @@ func TestErasingAllContinuesAsNew(t *testing.T) {
 		var shown []bool
 		env.OnActivity(of.EraseUserEvents, mock.Anything, mock.Anything).Return(func(_ context.Context,
 			in api.EraseEventsRequest) (activities.EraseUserEventsResult, error) {
-			seq := in.State.Seq + 1
 			require.Zero(t, in.State.Result, "a step needs only the place")
+			if in.State.Passes > 0 {
+				return activities.EraseUserEventsResult{}, nil
+			}
+			seq := in.State.Seq + 1
 			return activities.EraseUserEventsResult{Stream: "run/s", Seq: seq, More: seq < int64(pages),
 				EraseEventsResult: activities.EraseEventsResult{Events: 2, Sessions: []string{"session/x"}, Shown: true,
 					Episodes: []string{"same", fmt.Sprintf("e%04d", seq)}}}, nil
@@ -228,4 +284,41 @@ func TestErasingAllContinuesAsNew(t *testing.T) {
 	require.Equal(t, pages+1, out.Runs)
 	require.Len(t, out.Episodes, pages+1)
 	require.Equal(t, []bool{false, false, false, true}, shown)
+}
+
+// A run passes over the streams until it finds no events, and ends after a bounded number of passes if an agent writes
+// all the time.
+func TestErasingAllEndsWhenAnAgentWritesAllTheTime(t *testing.T) {
+	t.Parallel()
+	var of *activities.Forgetting
+	run := func(writing int) (out api.EraseEventsResult, passes []int) {
+		env := harness.Environment()
+		workflows.Register(env, workflows.Dependencies{})
+		env.OnActivity(of.EraseUserEvents, mock.Anything, mock.Anything).Return(func(_ context.Context,
+			in api.EraseEventsRequest) (activities.EraseUserEventsResult, error) {
+			require.Empty(t, in.State.Stream, "a pass begins at the first stream")
+			passes = append(passes, in.State.Passes)
+			if len(passes) > writing {
+				return activities.EraseUserEventsResult{}, nil
+			}
+			return activities.EraseUserEventsResult{Stream: "run/s", Seq: int64(len(passes)),
+				EraseEventsResult: activities.EraseEventsResult{Events: 1, Shown: true}}, nil
+		})
+		env.OnActivity(of.ForgetSessions, mock.Anything, mock.Anything).Return(activities.ForgetSessionsResult{}, nil)
+		env.ExecuteWorkflow(agents.EraseEvents, api.EraseEventsRequest{Tenant: "t", User: "maya", All: true})
+		require.NoError(t, env.GetWorkflowResult(&out))
+		return out, passes
+	}
+	out, passes := run(0)
+	require.Equal(t, []int{0}, passes)
+	require.Zero(t, out)
+	out, passes = run(2)
+	require.Equal(t, []int{0, 1, 2}, passes)
+	require.Equal(t, api.EraseEventsResult{Erased: 2}, out)
+	out, passes = run(api.MaxErasePasses - 1)
+	require.Len(t, passes, api.MaxErasePasses)
+	require.False(t, out.StillWritten)
+	out, passes = run(1_000)
+	require.Len(t, passes, api.MaxErasePasses)
+	require.Equal(t, api.EraseEventsResult{Erased: api.MaxErasePasses, StillWritten: true}, out)
 }

@@ -67,7 +67,8 @@ func recordErasedAll(t *testing.T, h *harness.Harness) {
 	_, err := mneme.EraseEvents(ctx, h.Temporal, h.TaskQueue, erase)
 	require.NoError(t, err)
 	id := api.EraseEventsWorkflowID(erase)
-	record(t, h, "erase-events-all", id, runOf(t, h.Temporal, id))
+	record(t, h, "erase-events-all", id, runOf(t, h.Temporal, id)) // of a worker that passed over the events once
+	record(t, h, "erase-events-all-again", id, runOf(t, h.Temporal, id))
 }
 
 // recordErasedAndRebuilt runs the workflows of these histories: erasing an event that no session had, and a rebuild

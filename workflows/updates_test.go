@@ -2,11 +2,12 @@ package workflows_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 
@@ -21,13 +22,14 @@ import (
 // held is a worker in which the first execution of one activity blocks, before or after its work, until it is released.
 type held struct {
 	*harness.Harness
+	t       *testing.T
 	reached chan struct{} // closed when the activity blocks
 	release func()
 }
 
 func newHeld(t *testing.T, activity string, after bool) *held {
 	t.Helper()
-	h := &held{Harness: harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), nil),
+	h := &held{Harness: harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), nil), t: t,
 		reached: make(chan struct{})}
 	released := make(chan struct{})
 	h.release = sync.OnceFunc(func() { close(released) })
@@ -47,6 +49,32 @@ func newHeld(t *testing.T, activity string, after bool) *held {
 			return out, err
 		}}}})
 	return h
+}
+
+// endReached waits until a run is closed, or its worker has processed the request to cancel it.
+func (h *held) endReached(ctx context.Context, id, runID string) {
+	h.t.Helper()
+	require.NoError(h.t, testkit.Eventually(ctx, func() error {
+		described, err := h.Temporal.DescribeWorkflowExecution(ctx, id, runID)
+		if err != nil {
+			return err
+		}
+		if described.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+			return nil
+		}
+		requested := false
+		for _, e := range rawHistory(h.t, h.Temporal, id, runID) {
+			switch e.GetEventType() {
+			case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED:
+				requested = true
+			case enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED:
+				if requested {
+					return nil
+				}
+			}
+		}
+		return errors.New("the worker has not processed the request")
+	}))
 }
 
 // A decision that a run has accepted is carried out once, even if that run is renewed (as by an erasure), cancelled or
@@ -80,8 +108,9 @@ func TestAnAcceptedDecisionSurvivesItsRun(t *testing.T) {
 						result.BatchID)
 				})
 				<-h.reached
+				runID := runOf(t, h.Temporal, result.ReviewID)
 				require.NoError(t, end(ctx, h, p, result))
-				time.Sleep(500 * time.Millisecond) // let the end reach the worker first
+				h.endReached(ctx, result.ReviewID, runID)
 				h.release()
 				answered.Wait()
 				require.NoError(t, err)
@@ -113,7 +142,7 @@ func TestAnAcceptedConfirmationIsAnswered(t *testing.T) {
 	})
 	<-h.reached
 	require.NoError(t, h.Temporal.CancelWorkflow(ctx, run.GetID(), run.GetRunID()))
-	time.Sleep(500 * time.Millisecond)
+	h.endReached(ctx, run.GetID(), run.GetRunID())
 	h.release()
 	answered.Wait()
 	require.NoError(t, err)

@@ -84,7 +84,7 @@ func TestRecallFiltersAndBatch(t *testing.T) {
 	require.Contains(t, o.err, "1 of 3 queries failed")
 
 	for field, args := range map[string][]string{
-		"query": {""}, "types": {"x", "--type", "dream"}, "categories": {"x", "--category", "dream"},
+		"query": {""}, "type": {"x", "--type", "dream"}, "category": {"x", "--category", "dream"},
 		"read_policy": {"x", "--read-policy", "all"}, "since": {"x", "--since", "noon"},
 		"importance_min": {"x", "--importance-min", "3"},
 		"format":         {"x", "--format", "xml"}, "batch": {"--batch", "file"},

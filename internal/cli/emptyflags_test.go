@@ -86,6 +86,23 @@ func TestRecallRefusesABlankTag(t *testing.T) {
 	for _, line := range []string{"list", "recall x", "export"} {
 		code, problem := flagOf(strings.Fields(line), "tag", "a, ")
 		require.Equal(t, app.ExitUsage, code, line)
-		require.Contains(t, problem, "tags: must not hold an empty tag", line)
+		require.Contains(t, problem, "tag: must not hold an empty tag", line)
+	}
+}
+
+// The error of a repeatable flag names the flag, although the field of the request has another name.
+func TestErrorsNameRepeatableFlags(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{"list", "recall x", "export", "forget --reason r"} {
+		for _, flag := range []string{"type", "category"} {
+			code, problem := flagOf(strings.Fields(line), flag, "foo")
+			require.Equal(t, app.ExitUsage, code, line)
+			require.Contains(t, problem, "invalid request: "+flag+": must be ", line)
+		}
+	}
+	for _, line := range []string{"remember x", "forget --reason r"} {
+		code, problem := flagOf(strings.Fields(line), "tag", " ")
+		require.Equal(t, app.ExitUsage, code, line)
+		require.Contains(t, problem, "invalid request: tag: is empty", line)
 	}
 }

@@ -78,7 +78,7 @@ func TestExportAndImportRestore(t *testing.T) {
 	require.Contains(t, c.run("import", path).is(app.ExitConflict).out, id)
 	c.cfg.Principal.Tenant = from
 
-	for field, args := range map[string][]string{"types": {"--type", "dream"}, "since": {"--since", "noon"}} {
+	for field, args := range map[string][]string{"type": {"--type", "dream"}, "since": {"--since", "noon"}} {
 		require.Equal(t, field, c.run(append([]string{"export", "--json"},
 			args...)...).is(app.ExitUsage).problem().Fields[0].Field)
 	}

@@ -99,8 +99,8 @@ func TestForgetCommand(t *testing.T) {
 
 	for field, args := range map[string][]string{
 		"selector": {}, "ids[0]": {"x"}, "reason": {"--all", "--reason", ""}, "mode": {"--all", "--mode", "gone"},
-		"since":    {"--since", "noon"},
-		"types[0]": {"--type", "dream"}, "source_kind": {"--source-kind", "odd"}, "limit": {"--all", "--limit", "3"},
+		"since": {"--since", "noon"},
+		"type":  {"--type", "dream"}, "source_kind": {"--source-kind", "odd"}, "limit": {"--all", "--limit", "3"},
 		"expires_seconds": {"--all", "--expires", "48h"}, "batch_size": {"--all", "--batch-size", "501"},
 		"expires": {"--all", "--expires", "3ms"},
 	} {

@@ -41,6 +41,6 @@ func TestLedgerState(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, state.OpenSessions, metrics.Ledger.OpenSessions)
 	require.Contains(t, found(), "2 are open, the oldest has had no event for 240h")
-	require.Contains(t, found(), "mneme session list --open --every-agent")
+	require.Contains(t, found(), "mneme session list --open --every-agent --all-scopes --tenant T")
 	require.Equal(t, app.ExitNotFound, c.run("session", "show", "x").code)
 }

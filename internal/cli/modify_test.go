@@ -94,7 +94,7 @@ func TestModifyCommand(t *testing.T) {
 	for field, args := range map[string][]string{
 		"id": {"x", "--pin"}, "(patch)": {id}, "category": {id, "--category", "dream"},
 		"importance": {id, "--importance", "2"}, "content": {id, "--content", " "},
-		"if_version": {id, "--pin", "--if-version", "-1"}, "tags[0]": {id, "--tag", " "},
+		"if_version": {id, "--pin", "--if-version", "-1"}, "tag": {id, "--tag", " "},
 	} {
 		require.Equal(t, field, c.run(append([]string{"modify", "--json", "--reason", "x"},
 			args...)...).is(app.ExitUsage).problem().Fields[0].Field)

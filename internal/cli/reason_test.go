@@ -36,7 +36,7 @@ func TestHelpMarksRequiredReasons(t *testing.T) {
 		"mneme sweeps admit":     {"decay", "--up-to", "5"},
 	}
 	optional := []string{"mneme put", "mneme feedback", "mneme review approve", "mneme review reject",
-		"mneme schedules pause", "mneme forget confirm", "mneme events erase"}
+		"mneme schedules pause", "mneme forget confirm", "mneme events erase", "mneme topics remove", "mneme artifact remove"}
 	c := &cli{t: t, cfg: config.Config{Principal: testkit.Principal()}}
 	var check func(*cobra.Command)
 	check = func(cmd *cobra.Command) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/workflowservice/v1"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/exchange"
+	"github.com/mneme/mneme/internal/cli/memories"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
@@ -147,12 +149,12 @@ func TestAPersonIsRemovedEntirely(t *testing.T) {
 
 	const reason = "asked for by the person"
 	c.run("events", "erase", "--all", "--user", "maya", "--yes", "--reason", reason).is(app.ExitOK)
-	c.run("topics", "remove", "--all", "--user", "maya").is(app.ExitOK)
+	c.run("topics", "remove", "--all", "--user", "maya", "--reason", reason).is(app.ExitOK)
 	for _, agent := range []string{c.cfg.Principal.Agent, "second"} {
 		c.run("forget", "--all", "--mode", "erase", "--user", "maya", "--agent", agent, "--yes", "--reason",
 			reason).is(app.ExitOK)
 	}
-	c.run("artifact", "remove", "--all", "--user", "maya").is(app.ExitOK)
+	c.run("artifact", "remove", "--all", "--user", "maya", "--reason", reason).is(app.ExitOK)
 
 	require.Empty(t, holding(t, h.DatabaseURL, tenant, mark))
 	require.NoError(t, testkit.Eventually(context.Background(), func() error {
@@ -162,7 +164,47 @@ func TestAPersonIsRemovedEntirely(t *testing.T) {
 		return nil
 	}))
 	require.Contains(t, c.run("users", "show", "maya").is(app.ExitOK).out, "nothing is stored of user maya")
+	var removals []schema.Removal
+	c.run("users", "removals", "maya", "--json").is(app.ExitOK).json(&removals)
+	require.Len(t, removals, 2)
+	for i, want := range []schema.Removal{{Kind: schema.RemovedArtifacts, Removed: 1}, {Kind: schema.RemovedTopics,
+		Removed: 2}} {
+		got := removals[i]
+		require.WithinDuration(t, time.Now(), got.RemovedAt, time.Hour)
+		require.Equal(t, schema.Removal{ID: got.ID, Kind: want.Kind, Scope: "user/maya", Removed: want.Removed,
+			RemovedBy: app.Operator(), Reason: reason, RemovedAt: got.RemovedAt}, got)
+	}
+	require.Contains(t, c.run("users", "removals").is(app.ExitOK).out, reason)
+	require.NotContains(t, c.run("users", "removals", "tom").is(app.ExitOK).out, reason)
 	require.Equal(t, before, holding(t, h.DatabaseURL, tenant, "brimvok"))
 	require.Equal(t, house, holding(t, h.DatabaseURL, tenant, "glenfarn"))
 	require.NotContains(t, c.run("users", "show", "tom").is(app.ExitOK).out, "nothing")
+}
+
+// If counting what is left of a user fails after its memories are erased, the receipt is still printed, and the error
+// says where to look.
+func TestAReceiptIsPrintedWhenTheCountOfWhatIsLeftFails(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, nil)
+	c := newCLI(t, h)
+	erase := func(args ...string) outcome {
+		c.run("remember", "Maya likes tea.", "--wait", "--user", "maya").is(app.ExitOK)
+		return c.run(append([]string{"forget", "--all", "--mode", "erase", "--user", "maya", "--yes", "--reason",
+			"asked for"}, args...)...).is(app.ExitOK)
+	}
+	done := erase()
+	require.Contains(t, done.out, "nothing is stored of user maya")
+	require.NotContains(t, done.err, "users show")
+
+	_, err := testkit.Owner(t, h.DatabaseURL).Exec(t.Context(), `REVOKE SELECT ON topics FROM mneme_app`)
+	require.NoError(t, err)
+	failed := erase()
+	require.Contains(t, failed.err, "permission denied")
+	require.Contains(t, failed.err, "; see mneme users show maya")
+	require.Contains(t, failed.out, "1 of 1 (erase)")
+	require.NotContains(t, failed.out, "is stored of user", "it is not known")
+	var printed memories.Forgotten
+	erase("--json").json(&printed)
+	require.Equal(t, 1, printed.Receipt.Forgotten)
+	require.Nil(t, printed.Left)
 }

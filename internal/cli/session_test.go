@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,6 +78,36 @@ func TestSessionCommands(t *testing.T) {
 	require.NotContains(t, c.run("session", "list", "--agent", "another").is(app.ExitOK).out, "tuesday")
 	another := c.as(func(p *schema.Principal) { p.Agent = "another" })
 	require.Contains(t, another.run("session", "list", "--every-agent").is(app.ExitOK).out, "tuesday")
+}
+
+// A list of sessions without a user has those without a scope, as mneme list has memories. --all-scopes adds those of
+// users, for every agent too.
+func TestSessionsOfUsersAreListedByScope(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, harness.New(t, nil))
+	appendTo := func(name string, as ...string) {
+		file := fileOf(t, `{"id":"`+name+`","kind":"user.injected","payload":{"text":"hello"}}`)
+		c.run(slices.Concat([]string{"session", "append", name, file}, as)...).is(app.ExitOK)
+	}
+	listed := func(args ...string) (names []string) {
+		var out record.SessionList
+		c.run(slices.Concat([]string{"session", "list", "--json"}, args)...).is(app.ExitOK).json(&out)
+		for _, s := range out.Sessions {
+			names = slices.Sorted(slices.Values(slices.Concat(names, []string{s.Session})))
+		}
+		return names
+	}
+	appendTo("of-maya", "--user", "maya")
+	require.Contains(t, c.run("session", "list").is(app.ExitOK).out, "--all-scopes lists those of users")
+	appendTo("of-tom", "--user", "tom", "--agent", "second")
+	appendTo("own")
+	require.Equal(t, []string{"own"}, listed())
+	require.Equal(t, []string{"own"}, listed("--every-agent", "--open"))
+	require.Equal(t, []string{"of-maya", "own"}, listed("--user", "maya"))
+	require.Equal(t, []string{"of-maya"}, listed("--scope", "user/maya"))
+	require.Equal(t, []string{"of-maya", "own"}, listed("--all-scopes"))
+	require.Equal(t, []string{"of-maya", "of-tom", "own"}, listed("--all-scopes", "--every-agent", "--open"))
+	require.NotContains(t, c.run("session", "list").is(app.ExitOK).out, "--all-scopes")
 }
 
 // Erasing events lists the episode that contains them. With --everywhere the text is erased from memories too, and the

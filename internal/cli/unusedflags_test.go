@@ -119,6 +119,8 @@ func TestNoCommandIgnoresAFlag(t *testing.T) {
 		"review list --all-scopes --user=maya":       "all-scopes",
 		"review list --all-scopes --scope=kitchen":   "all-scopes",
 		"contradictions --all-scopes --user=maya":    "all-scopes",
+		"session list --all-scopes --user=maya":      "all-scopes",
+		"session list --all-scopes --scope=kitchen":  "all-scopes",
 		"events erase x --yes --operation-id=o":      "operation-id",
 		"topics remove x --all --user=maya":          "id",
 		"topics remove --all":                        "user",

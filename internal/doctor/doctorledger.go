@@ -24,8 +24,8 @@ func (d *Doctor) sessionsIdle(ctx context.Context) (verdict, error) {
 	idle := d.Now().Sub(*ledger.Oldest)
 	if idle > api.MaxIdleSeconds*time.Second+24*time.Hour {
 		return warn("Their workflows no longer exist, perhaps because they were terminated. `mneme session list --open "+
-			"--every-agent --tenant T` "+
-			"names them, `mneme session close SESSION --agent A --tenant T` closes one; a new event restarts it.",
+			"--every-agent --all-scopes --tenant T` names them, `mneme session close SESSION --agent A --tenant T` (with "+
+			"`--user U` for one of a user) closes one; a new event restarts it.",
 			"%d are open, the oldest has had no event for %s", ledger.OpenSessions, app.Span(idle)), nil
 	}
 	return fine("%d are open, the oldest has had no event for %s", ledger.OpenSessions, app.Span(idle)), nil

@@ -42,8 +42,9 @@ var enums = map[string]string{
 	"memory_history.event":       "created modified deleted recovered none",
 	"memory_history.action": "create revise fork merge delete recover contest resolve retract modify erase " +
 		"archive keep purge reinforce penalise",
-	"staged_requests.kind":          "put revise modify forget recover review feedback",
-	"operations.kind":               "put revise modify forget recover review ingest candidate resume feedback sweep",
+	"staged_requests.kind": "put revise modify forget recover review feedback",
+	"operations.kind": "put revise modify forget recover review ingest candidate resume feedback sweep " +
+		"erase_events",
 	"forget_runs.mode":              "soft force erase",
 	"forget_runs.state":             "preview confirmed done expired cancelled",
 	"forget_echoes.tie":             "restatement source derived",
@@ -72,6 +73,7 @@ var enums = map[string]string{
 	"retention_policies.typology":  "any episodic semantic procedural",
 	"retention_policies.on_expiry": "purge archive",
 	"topics.read_policy":           "isolated shared group",
+	"removals.kind":                "topics artifacts",
 	"sweep_holds.sweep":            "decay retention history",
 	"sweep_runs.sweep":             "decay retention",
 	"sessions.state":               "open closed",
@@ -117,7 +119,8 @@ var freeText = strings.Fields(`
 	topic_drafts.evidence_hash topic_drafts.written_by topic_drafts.fallback token_reservations.key
 	token_reservations.purpose learning_watermarks.agent_id learning_watermarks.project learning_watermarks.scope
 	learning_watermarks.workflow learning_watermarks.evidence_hash learning_groups.agent_id learning_groups.project
-	learning_groups.scope learned.key learned.evidence_hash`)
+	learning_groups.scope learned.key learned.evidence_hash removals.agent_id removals.scope removals.removed_by
+	removals.reason`)
 
 var quoted = regexp.MustCompile(`'([^']*)'::text`)
 

@@ -252,6 +252,8 @@ func fillSweeps(t *testing.T, owner *pgx.Conn, tenant string) {
 			VALUES ($1, 'history', '90 days', 'purge', now(), 'alice', 'a test')`,
 		`INSERT INTO retention_policy_changes (tenant, id, domain, tier, typology, changed_by, reason, changed_at)
 			VALUES ($1, gen_random_uuid(), 'history', '', '', 'alice', 'a test', now())`,
+		`INSERT INTO removals (tenant, id, kind, removed, removed_by, removed_at)
+			VALUES ($1, gen_random_uuid(), 'topics', 1, 'alice', now())`,
 		`INSERT INTO sweep_holds (tenant, sweep, would_take, stored, share, asked_at)
 			VALUES ($1, 'decay', 90, 100, 0.5, now())`,
 		`INSERT INTO sessions (tenant, id, workflow_id, agent_id, session, stream, state, first_seq, last_seq,

@@ -2,8 +2,10 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/schema"
@@ -71,4 +73,52 @@ func (s *Admin) HeldOfUser(ctx context.Context, tenant, user string) (HeldOfUser
 		out.Memories = []HeldMemories{}
 	}
 	return out, nil
+}
+
+// Removals lists removals of topics and artifacts of a tenant, newest first, after the one with an id. With a user it
+// lists those of the user's.
+func (s *Admin) Removals(ctx context.Context, tenant, user string, after uuid.UUID,
+	limit int) ([]schema.Removal, error) {
+	condition, args := "", pg.Args{"tenant": tenant, "limit": pg.PageLimit(limit)}
+	if user != "" {
+		condition, args["scope"] = " AND scope = @scope", schema.UserScope(user)
+	}
+	if after != uuid.Nil {
+		condition, args["after"] = condition+" AND id < @after", after
+	}
+	var out []schema.Removal
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
+		if err := knownRemoval(ctx, tx, tenant, after); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, `
+			SELECT id::text, kind, agent_id AS agent, scope, removed, kept, removed_by, reason, removed_at
+			FROM removals
+			WHERE tenant = @tenant`+condition+`
+			ORDER BY id DESC
+			LIMIT @limit`, args)
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, pgx.RowToStructByName[schema.Removal])
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list removals: %w", err)
+	}
+	return out, nil
+}
+
+// knownRemoval refuses a page after a removal that is not stored: it could leave out newer ones.
+func knownRemoval(ctx context.Context, tx pgx.Tx, tenant string, after uuid.UUID) error {
+	if after == uuid.Nil {
+		return nil
+	}
+	var id uuid.UUID
+	err := tx.QueryRow(ctx, `SELECT id FROM removals WHERE tenant = $1 AND id = $2`, tenant, after).Scan(&id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "after",
+			Problem: "names no removal that is still stored: begin with the first page"}}}
+	}
+	return err
 }

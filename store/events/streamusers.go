@@ -128,42 +128,48 @@ func (s *Events) queryFor(ctx context.Context, tenant, user, sql string, args pg
 
 // Place is the place of an event in a tenant's streams.
 type Place struct {
-	Stream string
-	Seq    int64
+	Stream string `json:"stream,omitempty"`
+	Seq    int64  `json:"seq,omitempty"`
 }
 
-// OfUser reads the ids of at most limit events of a user's streams after a place, erased ones included, and the place
-// of the last. It skips the events of other streams, whatever they say about the user.
-func (s *Events) OfUser(ctx context.Context, tenant, user string, after Place,
-	limit int) (ids []string, last Place, err error) {
+// UserPage names events of a user's streams. Events of other streams are not among them, whatever they say about the
+// user.
+type UserPage struct {
+	Tenant string
+	User   string
+	After  Place // only events after this place
+	Left   bool  // only events that are not erased
+	Limit  int
+}
+
+// OfUser reads the ids of a page's events, and the place of the last.
+func OfUser(ctx context.Context, tx pgx.Tx, page UserPage) (ids []string, last Place, err error) {
 	type found struct {
 		Place
 		ID string
 	}
-	last = after
-	err = s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := commit.Rows[found](ctx, tx, `
-			SELECT s.stream, e.seq, e.id
-			FROM event_streams s
-				CROSS JOIN LATERAL (
-					SELECT seq, id
-					FROM events
-					WHERE tenant = @tenant AND stream = s.stream
-						AND seq > CASE WHEN s.stream = @stream THEN @seq ELSE 0 END
-					ORDER BY seq
-					LIMIT @limit) e
-			WHERE s.tenant = @tenant AND s.scope = @scope AND s.scope <> '' AND s.stream >= @stream
-			ORDER BY s.stream, e.seq
-			LIMIT @limit`,
-			pg.Args{"tenant": tenant, "scope": schema.UserScope(user), "stream": after.Stream, "seq": after.Seq,
-				"limit": max(1, min(limit, MaxPage))})
-		for _, row := range rows {
-			ids, last = append(ids, row.ID), row.Place
-		}
-		return err
-	})
+	last = page.After
+	rows, err := commit.Rows[found](ctx, tx, `
+		SELECT s.stream, e.seq, e.id
+		FROM event_streams s
+			CROSS JOIN LATERAL (
+				SELECT seq, id
+				FROM events
+				WHERE tenant = @tenant AND stream = s.stream
+					AND seq > CASE WHEN s.stream = @stream THEN @seq ELSE 0 END
+					AND (erased_at IS NULL OR NOT @left)
+				ORDER BY seq
+				LIMIT @limit) e
+		WHERE s.tenant = @tenant AND s.scope = @scope AND s.scope <> '' AND s.stream >= @stream
+		ORDER BY s.stream, e.seq
+		LIMIT @limit`,
+		pg.Args{"tenant": page.Tenant, "scope": schema.UserScope(page.User), "stream": page.After.Stream,
+			"seq": page.After.Seq, "left": page.Left, "limit": max(1, min(page.Limit, MaxPage))})
 	if err != nil {
-		return nil, after, fmt.Errorf("read the events of a user: %w", err)
+		return nil, last, fmt.Errorf("read the events of a user: %w", err)
+	}
+	for _, row := range rows {
+		ids, last = append(ids, row.ID), row.Place
 	}
 	return ids, last, nil
 }

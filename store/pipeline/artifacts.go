@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory/intake"
@@ -156,15 +158,16 @@ type RemovedArtifacts struct {
 // releaseLimit is the maximum number of holders that one transaction removes.
 const releaseLimit = 100
 
-// RemoveArtifact removes an artifact that the principal stored. It returns ErrNotFound if the principal has stored no
-// artifact under the address.
-func (s *Pipeline) RemoveArtifact(ctx context.Context, p schema.Principal, address string,
+// RemoveArtifact removes an artifact that the operation's principal stored. It returns ErrNotFound if the principal has
+// stored no artifact under the address.
+func (s *Pipeline) RemoveArtifact(ctx context.Context, op schema.Operation, address string,
 	now time.Time) (RemovedArtifacts, error) {
 	sum, err := artifactSum(address)
 	if err != nil {
 		return RemovedArtifacts{}, err
 	}
-	out, err := s.release(ctx, p.Tenant, now, `h.sha256 = @sum AND h.agent_id = @agent
+	p := op.Principal
+	out, err := s.release(ctx, op, now, `h.sha256 = @sum AND h.agent_id = @agent
 		AND `+pg.OfUser("h.scope", "@grants"), pg.Args{"sum": sum, "agent": p.Agent, "grants": pg.ChangeGrants(p)})
 	if err == nil && out.Removed+out.Kept == 0 {
 		err = fmt.Errorf("artifact: %w", pg.ErrNotFound)
@@ -172,52 +175,62 @@ func (s *Pipeline) RemoveArtifact(ctx context.Context, p schema.Principal, addre
 	return out, err
 }
 
-// RemoveArtifactsOf removes all artifacts that a user stored, through every agent.
-func (s *Pipeline) RemoveArtifactsOf(ctx context.Context, tenant, user string,
+// RemoveArtifactsOf removes all artifacts that the operation's user stored, through every agent.
+func (s *Pipeline) RemoveArtifactsOf(ctx context.Context, op schema.Operation,
 	now time.Time) (RemovedArtifacts, error) {
-	return s.release(ctx, tenant, now, `h.scope = @scope`, pg.Args{"scope": schema.UserScope(user)})
+	return s.release(ctx, op.OfEveryAgent(), now, `h.scope = @scope`,
+		pg.Args{"scope": schema.UserScope(op.Principal.User)})
+}
+
+// releasing is a removal of artifacts in several transactions.
+type releasing struct {
+	id       uuid.UUID
+	op       schema.Operation
+	now      time.Time
+	holders  string // the condition of the holders to remove
+	args     pg.Args
+	released map[string]bool // several holders of an artifact may be in different batches
+	removed  int
+}
+
+func (r *releasing) counts() RemovedArtifacts {
+	return RemovedArtifacts{Removed: r.removed, Kept: len(r.released) - r.removed}
 }
 
 // release removes the holders of artifacts that meet a condition, and the artifacts that are left without a holder and
 // without a memory.
-func (s *Pipeline) release(ctx context.Context, tenant string, now time.Time, holders string,
+func (s *Pipeline) release(ctx context.Context, op schema.Operation, now time.Time, holders string,
 	args pg.Args) (RemovedArtifacts, error) {
-	args["tenant"], args["limit"] = tenant, releaseLimit
-	released := map[string]bool{} // several holders of an artifact may be in different batches
-	removed := 0
+	args["tenant"], args["limit"] = op.Principal.Tenant, releaseLimit
+	r := releasing{id: pg.NewID(), op: op, now: now, holders: holders, args: args, released: map[string]bool{}}
 	for {
-		sums, n, err := s.releaseBatch(ctx, tenant, now, holders, args)
-		for _, sum := range sums {
-			released[string(sum)] = true
-		}
-		removed += n
-		if err != nil || len(sums) < releaseLimit {
-			return RemovedArtifacts{Removed: removed, Kept: len(released) - removed}, err
+		n, err := s.releaseBatch(ctx, &r)
+		if err != nil || n < releaseLimit {
+			return r.counts(), err
 		}
 	}
 }
 
-// releaseBatch removes at most releaseLimit holders. It returns the address of each, and the number of artifacts that
-// it removed.
-func (s *Pipeline) releaseBatch(ctx context.Context, tenant string, now time.Time, holders string,
-	args pg.Args) (sums [][]byte, removed int, err error) {
+// releaseBatch removes at most releaseLimit holders, and returns how many.
+func (s *Pipeline) releaseBatch(ctx context.Context, r *releasing) (n int, err error) {
+	var after releasing
 	err = pg.RetryChange(ctx, func() error { // a memory may refer to an artifact meanwhile
-		return commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) (err error) {
+		return commit.Write(ctx, s.DB, r.op.Principal.Tenant, r.now, func(c *commit.Change) (err error) {
 			if err = c.LockRemovedArtifacts(ctx); err != nil {
 				return err
 			}
-			sums, err = commit.Values[[]byte](ctx, c.Tx, `
+			sums, err := commit.Values[[]byte](ctx, c.Tx, `
 				DELETE FROM artifact_holders d
 				USING (
 					SELECT h.sha256, h.agent_id, h.scope
 					FROM artifact_holders h
-					WHERE h.tenant = @tenant AND `+holders+`
+					WHERE h.tenant = @tenant AND `+r.holders+`
 					ORDER BY h.sha256, h.agent_id, h.scope
 					LIMIT @limit
 					FOR UPDATE) x
 				WHERE d.tenant = @tenant AND d.sha256 = x.sha256 AND d.agent_id = x.agent_id AND d.scope = x.scope
-				RETURNING d.sha256`, args)
-			if err != nil {
+				RETURNING d.sha256`, r.args)
+			if n = len(sums); err != nil || n == 0 {
 				return err
 			}
 			tag, err := c.Tx.Exec(ctx, `
@@ -228,15 +241,28 @@ func (s *Pipeline) releaseBatch(ctx context.Context, tenant string, now time.Tim
 						WHERE x.tenant = @tenant AND x.sha256 = a.sha256)
 					AND NOT EXISTS (
 						SELECT FROM artifact_holders h
-						WHERE h.tenant = @tenant AND h.sha256 = a.sha256)`, pg.Args{"tenant": tenant, "sums": sums})
-			removed = int(tag.RowsAffected())
-			return err
+						WHERE h.tenant = @tenant AND h.sha256 = a.sha256)`, pg.Args{"tenant": c.Tenant, "sums": sums})
+			if err != nil {
+				return err
+			}
+			after = *r
+			after.removed += int(tag.RowsAffected())
+			after.released = maps.Clone(r.released)
+			for _, sum := range sums {
+				after.released[string(sum)] = true
+			}
+			counts := after.counts()
+			c.RecordRemoval(r.id, schema.RemovedArtifacts, r.op, counts.Removed, counts.Kept)
+			return nil
 		})
 	})
 	if err != nil {
-		return nil, 0, fmt.Errorf("remove artifacts: %w", err)
+		return 0, fmt.Errorf("remove artifacts: %w", err)
 	}
-	return sums, removed, nil
+	if n > 0 {
+		*r = after
+	}
+	return n, nil
 }
 
 // artifactSum parses an address from a caller.

@@ -43,9 +43,9 @@ const sessionColumns = `s.id, s.workflow_id, s.agent_id, s.scope, s.session, s.s
 // ListInput is a request to list sessions of a tenant.
 type ListInput struct {
 	Tenant string
-	Agent  string // only its sessions; empty: all
-	User   string // only the user's sessions and those of no user; empty: all
-	Open   bool   // only those that are open
+	Agent  string   // only its sessions; empty: all
+	Scopes []string // only sessions of these scopes; none: all
+	Open   bool     // only those that are open
 	Limit  int
 }
 
@@ -56,11 +56,11 @@ func (s *Sessions) ListSessions(ctx context.Context, in ListInput) (out []Sessio
 			SELECT `+sessionColumns+`
 			FROM sessions s
 			WHERE s.tenant = @tenant AND (@agent = '' OR s.agent_id = @agent) AND (NOT @open OR s.state = 'open')
-				AND (@user = '' OR s.scope IN ('', @scope))
+				AND (@every OR s.scope = ANY(@scopes))
 			ORDER BY s.updated_at DESC, s.id
 			LIMIT @limit`,
-			pg.Args{"tenant": in.Tenant, "agent": in.Agent, "open": in.Open,
-				"user": in.User, "scope": schema.UserScope(in.User), "limit": max(1, min(in.Limit, MaxPage))})
+			pg.Args{"tenant": in.Tenant, "agent": in.Agent, "open": in.Open, "every": len(in.Scopes) == 0,
+				"scopes": in.Scopes, "limit": max(1, min(in.Limit, MaxPage))})
 		return err
 	})
 	if err != nil {

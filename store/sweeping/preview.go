@@ -253,8 +253,10 @@ func (p *PurgePreview) countAged(ctx context.Context, tx pgx.Tx, rules lifecycle
 			FROM ingest_batches b
 			WHERE b.tenant = @tenant AND b.created_at < @before AND ` + settledBatch},
 		{step: lifecycle.PurgeForgetRuns, policy: of(schema.RetainForgetRuns), rows: `
-			FROM forget_runs
-			WHERE ` + endedRun},
+			FROM (
+				SELECT FROM forget_runs WHERE ` + endedRun + `
+				UNION ALL
+				SELECT FROM removals WHERE tenant = @tenant AND removed_at < @before) x`},
 		{step: lifecycle.PurgeEvents, policy: of(schema.RetainEvents), rows: `
 			FROM events e
 			WHERE e.tenant = @tenant AND e.recorded_at < @before AND ` + freeEvent},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/commit"
 	"github.com/mneme/mneme/store/pg"
 )
 
@@ -415,7 +416,7 @@ const endedRun = `tenant = @tenant AND created_at < @before
 	AND coalesce(finished_at, confirmed_at, expires_at) < @before`
 
 // forgetRuns removes runs of Forget: their echoes, their items, and then the runs. A confirmed run stays until it
-// has ended, because its window begins with its end.
+// has ended, because its window begins with its end. Afterwards it removes the records of other removals.
 func (p *purging) forgetRuns(ctx context.Context) error {
 	before, ends := lifecycle.ExpiredBefore(p.rules.For(schema.RetainForgetRuns, schema.Any, schema.Any), p.in.At)
 	if !ends {
@@ -433,8 +434,11 @@ func (p *purging) forgetRuns(ctx context.Context) error {
 		return err
 	}
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-	if err != nil || len(ids) == 0 {
+	if err != nil {
 		return err
+	}
+	if len(ids) == 0 {
+		return p.removals(ctx, before, p.in.Limit)
 	}
 	left := p.in.Limit
 	for _, table := range []struct{ name, key string }{{"forget_echoes", "memory_id"}, {"forget_items", "ordinal"}} {
@@ -465,5 +469,24 @@ func (p *purging) forgetRuns(ctx context.Context) error {
 		}
 	}
 	ids = ids[:min(len(ids), left)]
-	return p.deleteIDs(ctx, `DELETE FROM forget_runs WHERE tenant = @tenant AND id = ANY(@ids)`, "runs", ids)
+	err = p.deleteIDs(ctx, `DELETE FROM forget_runs WHERE tenant = @tenant AND id = ANY(@ids)`, "runs", ids)
+	if err != nil {
+		return err
+	}
+	return p.removals(ctx, before, left-len(ids))
+}
+
+// removals removes at most limit records of removals of topics and artifacts.
+func (p *purging) removals(ctx context.Context, before time.Time, limit int) error {
+	ids, err := commit.Values[uuid.UUID](ctx, p.Tx, `
+		SELECT id
+		FROM removals
+		WHERE tenant = @tenant AND removed_at < @before
+		ORDER BY removed_at, id
+		LIMIT @limit
+		FOR UPDATE SKIP LOCKED`, pg.Args{"tenant": p.Tenant, "before": before, "limit": limit})
+	if err != nil {
+		return err
+	}
+	return p.deleteIDs(ctx, `DELETE FROM removals WHERE tenant = @tenant AND id = ANY(@ids)`, "removals", ids)
 }

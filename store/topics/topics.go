@@ -110,11 +110,11 @@ func (s *Topics) AddTopic(ctx context.Context, req topics.TopicRequest, now time
 	return out, nil
 }
 
-// RemoveTopic closes a topic of the principal and deletes its answers. It returns pg.ErrNotFound if the principal has
-// no such topic.
-func (s *Topics) RemoveTopic(ctx context.Context, p schema.Principal, id uuid.UUID, now time.Time) error {
-	return commit.Write(ctx, s.DB, p.Tenant, now, func(c *commit.Change) error {
-		args := owner(p)
+// RemoveTopic closes a topic of the operation's principal and deletes its answers. It returns pg.ErrNotFound if the
+// principal has no such topic.
+func (s *Topics) RemoveTopic(ctx context.Context, op schema.Operation, id uuid.UUID, now time.Time) error {
+	return commit.Write(ctx, s.DB, op.Principal.Tenant, now, func(c *commit.Change) error {
+		args := owner(op.Principal)
 		args["id"] = id
 		tag, err := c.Tx.Exec(ctx, `DELETE FROM topics t WHERE `+ofOwner+` AND t.id = @id`, args)
 		if err != nil {
@@ -123,16 +123,21 @@ func (s *Topics) RemoveTopic(ctx context.Context, p schema.Principal, id uuid.UU
 		if tag.RowsAffected() == 0 {
 			return fmt.Errorf("topic: %w", pg.ErrNotFound)
 		}
+		c.RecordRemoval(pg.NewID(), schema.RemovedTopics, op, 1, 0)
 		return nil
 	})
 }
 
-// RemoveTopicsOf closes all topics of a user, of every agent, and deletes their answers. It returns their number.
-func (s *Topics) RemoveTopicsOf(ctx context.Context, tenant, user string, now time.Time) (n int, err error) {
-	err = commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
+// RemoveTopicsOf closes all topics of the operation's user, of every agent, and deletes their answers. It returns their
+// number.
+func (s *Topics) RemoveTopicsOf(ctx context.Context, op schema.Operation, now time.Time) (n int, err error) {
+	op = op.OfEveryAgent()
+	err = commit.Write(ctx, s.DB, op.Principal.Tenant, now, func(c *commit.Change) error {
 		tag, err := c.Tx.Exec(ctx, `DELETE FROM topics WHERE tenant = @tenant AND scope = @scope`,
-			pg.Args{"tenant": tenant, "scope": schema.UserScope(user)})
-		n = int(tag.RowsAffected())
+			pg.Args{"tenant": op.Principal.Tenant, "scope": schema.UserScope(op.Principal.User)})
+		if n = int(tag.RowsAffected()); n > 0 {
+			c.RecordRemoval(pg.NewID(), schema.RemovedTopics, op, n, 0)
+		}
 		return err
 	})
 	if err != nil {

@@ -19,6 +19,9 @@ var erasing *activities.Forgetting
 // changeOtherOwners is a version marker. Runs without it end at the first agent whose episodes cannot be erased.
 const changeOtherOwners = "erase-other-owners"
 
+// changeLookAgain is a version marker. Runs without it end after one pass over the events of a user.
+const changeLookAgain = "erase-look-again"
+
 // EraseEvents permanently empties events of the ledger, and deletes the histories of the sessions that may have
 // carried them and of the runs of Context, Recall and Get that may have shown them. An open session continues with a
 // new history. The events are also removed from a memory index outside Postgres, in Qdrant or hosted. The histories of
@@ -91,8 +94,9 @@ func forgetSessions(ctx workflow.Context, tenant string, sessions []string, show
 // EraseStepsPerRun is the number of steps after which a run that erases all events of a user continues as new.
 const EraseStepsPerRun = 200
 
-// eraseAll erases all events of a user, step by step. A run that is started again erases what is left, and deletes the
-// histories of all sessions of the user again: an earlier run may have ended between the two.
+// eraseAll erases all events of a user, step by step. Sessions may append events to streams that the run has passed, so
+// it passes over the streams until it finds no more events. A run that is started again erases what is left, and
+// deletes the histories of all sessions of the user again: an earlier run may have ended between the two.
 func eraseAll(ctx workflow.Context, req api.EraseEventsRequest, show flow.Display) (api.EraseEventsResult, error) {
 	state := api.EraseEventsState{}
 	if req.State != nil {
@@ -105,31 +109,24 @@ func eraseAll(ctx workflow.Context, req api.EraseEventsRequest, show flow.Displa
 	}
 	show.Begin(ctx, api.PhaseForget, "all events of a user", schema.Principal{Tenant: req.Tenant})
 	for steps, more := 1, true; more; steps++ {
-		req.State = &api.EraseEventsState{Stream: state.Stream, Seq: state.Seq} // a step needs only the place
-		var page activities.EraseUserEventsResult
-		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-			flow.StoreOptions("empty events of a user", flow.InfrastructureAttempts)), erasing.EraseUserEvents,
-			req).Get(ctx, &page)
-		if err != nil {
+		var err error
+		if more, err = eraseStep(ctx, req, &state); err != nil {
 			return api.EraseEventsResult{}, err
 		}
-		// A session gets a new history after each step with events of it. Until its last event is emptied, the new
-		// history may contain later ones.
-		if err := forgetSessions(ctx, req.Tenant, page.Sessions, false, &state.Result); err != nil {
-			return api.EraseEventsResult{}, err
+		if !more && state.Stream != "" && workflow.GetVersion(ctx, changeLookAgain, workflow.DefaultVersion, 1) >
+			workflow.DefaultVersion {
+			state.Passes++
+			state.Stream, state.Seq = "", 0
+			state.Result.StillWritten = state.Passes >= api.MaxErasePasses
+			more = !state.Result.StillWritten
 		}
-		state.Result.Erased += page.Events
-		state.Result.Sessions += len(page.Sessions)
-		state.Result.AddEpisodes(page.Episodes)
-		state.Found = state.Found || page.Shown
-		more = page.More
-		if more {
-			state.Stream, state.Seq = page.Stream, page.Seq
-			show.Show(ctx, api.PhaseForget, fmt.Sprintf("%d events emptied", state.Result.Erased))
-			if steps >= EraseStepsPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-				req.State = &state
-				return api.EraseEventsResult{}, flow.ContinueAsNew(ctx, EraseEvents, req)
-			}
+		if !more {
+			break
+		}
+		show.Show(ctx, api.PhaseForget, fmt.Sprintf("%d events emptied", state.Result.Erased))
+		if steps >= EraseStepsPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
+			req.State = &state
+			return api.EraseEventsResult{}, flow.ContinueAsNew(ctx, EraseEvents, req)
 		}
 	}
 	if err := forgetSessions(ctx, req.Tenant, nil, state.Found, &state.Result); err != nil {
@@ -138,6 +135,33 @@ func eraseAll(ctx workflow.Context, req api.EraseEventsRequest, show flow.Displa
 	show.Show(ctx, api.PhaseDone, fmt.Sprintf("%d events emptied, %d runs deleted", state.Result.Erased,
 		state.Result.Runs), mneme.AttrOutcome.ValueSet(api.OutcomeOK))
 	return state.Result, nil
+}
+
+// eraseStep erases the next events of a pass, and reports whether there may be more. If the pass has found events, the
+// state has the place of the last one.
+func eraseStep(ctx workflow.Context, req api.EraseEventsRequest, state *api.EraseEventsState) (bool, error) {
+	// A step needs only the place.
+	req.State = &api.EraseEventsState{Stream: state.Stream, Seq: state.Seq, Passes: state.Passes}
+	var page activities.EraseUserEventsResult
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+		flow.StoreOptions("empty events of a user", flow.InfrastructureAttempts)), erasing.EraseUserEvents,
+		req).Get(ctx, &page)
+	if err != nil {
+		return false, err
+	}
+	// A session gets a new history after each step with events of it. Until its last event is emptied, the new history
+	// may contain later ones.
+	if err := forgetSessions(ctx, req.Tenant, page.Sessions, false, &state.Result); err != nil {
+		return false, err
+	}
+	state.Result.Erased += page.Events
+	state.Result.Sessions += len(page.Sessions)
+	state.Result.AddEpisodes(page.Episodes)
+	state.Found = state.Found || page.Shown
+	if page.Stream != "" {
+		state.Stream, state.Seq = page.Stream, page.Seq
+	}
+	return page.More, nil
 }
 
 // eraseEpisodes erases the episodes of one agent and memories with the same content. It starts a run of Forget and

@@ -207,6 +207,25 @@ func contextValue(text string) json.RawMessage {
 	return JSONOf(text)
 }
 
+// repeatable has the flags that may be repeated, by the fields of requests that hold their values.
+var repeatable = map[string]string{"types": "type", "categories": "category", "tags": "tag"}
+
+// OfFlags names the fields that hold the values of repeatable flags as these flags: types[0] becomes type.
+func OfFlags(err error) error {
+	var bad *schema.ValidationError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	fields := slices.Clone(bad.Fields)
+	for i, f := range fields {
+		name, _, _ := strings.Cut(f.Field, "[")
+		if flag, ok := repeatable[name]; ok {
+			fields[i].Field = flag
+		}
+	}
+	return &schema.ValidationError{Fields: fields}
+}
+
 // Filter returns the store's filter for a listing, within a clearance.
 func (f *FilterFlags) Filter(flags *pflag.FlagSet, cfg config.Config, c policy.Clearance) (pg.Filter, error) {
 	r, err := f.Request(flags, cfg.Principal)
@@ -214,7 +233,7 @@ func (f *FilterFlags) Filter(flags *pflag.FlagSet, cfg config.Config, c policy.C
 		return pg.Filter{}, err
 	}
 	r.Query = "any" // a listing has none; everything else is checked as for recall
-	if err := r.Validate(); err != nil {
+	if err := OfFlags(r.Validate()); err != nil {
 		return pg.Filter{}, err
 	}
 	r.Tags = normalize.NormalizeTags(r.Tags) // the form in which tags are stored

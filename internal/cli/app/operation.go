@@ -30,10 +30,15 @@ func (f *OperationFlags) RegisterRequired(flags *pflag.FlagSet) {
 
 // Register registers the flags for a command whose request may have a reason.
 func (f *OperationFlags) Register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.Reason, "reason", "", "reason, kept in history (optional)")
-	flags.StringVar(&f.Actor, "actor", Operator(), "actor, kept in history")
+	f.RegisterReason(flags)
 	flags.StringVar(&f.operationID, "operation-id", "",
 		"repeated, the operation returns its first result; another one with this id is refused")
+}
+
+// RegisterReason registers the flags for a command that may have a reason, and that has no result to repeat.
+func (f *OperationFlags) RegisterReason(flags *pflag.FlagSet) {
+	flags.StringVar(&f.Reason, "reason", "", "reason, kept in history (optional)")
+	flags.StringVar(&f.Actor, "actor", Operator(), "actor, kept in history")
 }
 
 // Operation returns the operation that the flags describe, by a principal.

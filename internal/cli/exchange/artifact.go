@@ -115,12 +115,13 @@ func writeArtifact(path string, data []byte) error {
 }
 
 func newArtifactRemove(a *app.App) *cobra.Command {
-	all := false
+	all, f := false, app.OperationFlags{}
 	cmd := &cobra.Command{
 		Use:   "remove ADDRESS | --all --user NAME",
 		Short: "Remove an artifact that you stored",
 		Long: `Remove an artifact that you stored. --all removes all artifacts that a user stored, through every agent.
-An artifact stays stored while a memory refers to it, or if another user or agent has stored the same bytes.`,
+An artifact stays stored while a memory refers to it, or if another user or agent has stored the same bytes. Who
+removed how many, when and why is recorded: mneme users removals.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) == 1) {
@@ -141,9 +142,9 @@ An artifact stays stored while a memory refers to it, or if another user or agen
 			defer cancel()
 			var out pipeline.RemovedArtifacts
 			if all {
-				out, err = st.RemoveArtifactsOf(ctx, p.Tenant, p.User, time.Now())
+				out, err = st.RemoveArtifactsOf(ctx, f.Operation(p), time.Now())
 			} else {
-				out, err = st.RemoveArtifact(ctx, p, args[0], time.Now())
+				out, err = st.RemoveArtifact(ctx, f.Operation(p), args[0], time.Now())
 			}
 			if err != nil {
 				return err
@@ -156,6 +157,7 @@ An artifact stays stored while a memory refers to it, or if another user or agen
 			})
 		},
 	}
+	f.RegisterReason(cmd.Flags())
 	cmd.Flags().BoolVar(&all, "all", false, "all artifacts of the user (--user), of every agent")
 	return cmd
 }

@@ -32,8 +32,9 @@ func NewExport(a *app.App) *cobra.Command {
 artifacts. Importing the file restores them with the same ids, versions and times.
 
 An export has the agent's own memories of all projects and scopes and of any sensitivity, including
-superseded ones. --project, --user, --scope and the filters limit it. --all-agents exports the whole tenant,
---include-deleted adds forgotten memories; with both and no filter the file contains everything.
+superseded ones and, unlike "mneme list", those of all users: a backup must be complete. --project, --user,
+--scope and the filters limit it. --all-agents exports the whole tenant, --include-deleted adds forgotten
+memories; with both and no filter the file contains everything.
 
 The file is a snapshot of the database. Its contents are not encrypted: protect it.`,
 		Example: `  mneme export --all-agents --include-deleted -o backup.jsonl

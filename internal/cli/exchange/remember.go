@@ -166,7 +166,7 @@ is not printed: recall withholds it.`,
 
 func remember(ctx context.Context, a *app.App, req schema.IngestRequest, wait bool) error {
 	if err := req.Validate(); err != nil {
-		return app.OfItem("candidates[0]", err)
+		return app.OfFlags(app.OfItem("candidates[0]", err))
 	}
 	if wait { // fail before the memory is stored
 		if _, err := a.OpenStore(ctx); err != nil {

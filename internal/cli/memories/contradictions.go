@@ -29,7 +29,10 @@ JSON is {"items":[…],"next":"CURSOR"}; --before takes next, for the next page.
 ` + scopesHelp,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkListing(a, limit, all); err != nil {
+			if err := app.CheckLimit("limit", limit, pg.MaxPage); err != nil {
+				return err
+			}
+			if err := app.CheckAllScopes(a, all); err != nil {
 				return err
 			}
 			st, err := a.OpenStore(cmd.Context())
@@ -54,7 +57,7 @@ JSON is {"items":[…],"next":"CURSOR"}; --before takes next, for the next page.
 			if len(found) == limit {
 				out.Next = found[len(found)-1].Cursor
 			}
-			out.Note, err = noteOtherScopes(len(found), before, all, func() (int, error) {
+			out.Note, err = app.NoteOtherScopes(len(found), before, all, func() (int, error) {
 				others, err := st.AllContradictions(ctx, a.Cfg.Principal, pg.Page{Limit: 1}, seen)
 				return len(others), err
 			})
@@ -65,7 +68,7 @@ JSON is {"items":[…],"next":"CURSOR"}; --before takes next, for the next page.
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&all, "all-scopes", false, allScopesUsage)
+	flags.BoolVar(&all, "all-scopes", false, app.AllScopesUsage)
 	flags.StringVar(&before, "before", "", "cursor of the last contradiction of the previous page")
 	flags.IntVar(&limit, "limit", 50, "maximum number of contradictions, up to 500")
 	sensitivity = app.SensitivityFlag(cmd.Flags())
@@ -93,33 +96,5 @@ func sideRow(since string, s schema.Side) []string {
 	return []string{since, "memory " + s.ID, strconv.Itoa(s.Version), string(s.Status), s.Content}
 }
 
-const (
-	allScopesUsage = "of every scope, those of users included"
-	scopesHelp     = `Like "mneme list", it shows those of --scope, or without a scope; with --user those of the user
+const scopesHelp = `Like "mneme list", it shows those of --scope, or without a scope; with --user those of the user
 and of the agent. --all-scopes shows those of all users and scopes of the agent.`
-)
-
-// checkListing checks the flags --limit and --all-scopes. The latter is refused with a flag that names one scope.
-func checkListing(a *app.App, limit int, all bool) error {
-	switch p := a.Cfg.Principal; {
-	case limit < 1 || limit > 500:
-		return app.Invalid("limit", "must be between 1 and 500")
-	case all && p.User != "":
-		return app.Invalid("all-scopes", "must not be given with a user: a user reads no scope of another user")
-	case all && p.Scope != "":
-		return app.Invalid("all-scopes", "must not be given with a scope")
-	}
-	return nil
-}
-
-// noteOtherScopes returns a note if a listing is empty, but would not be with --all-scopes.
-func noteOtherScopes(found int, before string, all bool, count func() (int, error)) (string, error) {
-	if found > 0 || before != "" || all {
-		return "", nil
-	}
-	others, err := count()
-	if err != nil || others == 0 {
-		return "", err
-	}
-	return "none in this scope; --all-scopes lists those of users and of other scopes", nil
-}

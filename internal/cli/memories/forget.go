@@ -81,7 +81,7 @@ func selectorFlags(err error) error {
 			fields[i].Problem = "needs ids, a query, filters or --all"
 		}
 	}
-	return &schema.ValidationError{Fields: fields}
+	return app.OfFlags(&schema.ValidationError{Fields: fields})
 }
 
 // NewForget returns the command that selects, confirms and forgets memories.

@@ -206,7 +206,7 @@ type Modified struct {
 func modify(ctx context.Context, a *app.App, op schema.Operation, patches []schema.Patch, several bool) error {
 	req := schema.ModifyRequest{Operation: op, Patches: patches}
 	if !several {
-		if err := app.OfItem("patches[0]", req.Validate()); err != nil {
+		if err := app.OfFlags(app.OfItem("patches[0]", req.Validate())); err != nil {
 			return err
 		}
 	}

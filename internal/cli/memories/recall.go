@@ -79,7 +79,7 @@ order: the response, and "query". A query that fails has "error" instead, and th
 			if batch != "" {
 				req.Query = "any"
 			}
-			if err := req.Validate(); err != nil {
+			if err := app.OfFlags(req.Validate()); err != nil {
 				return err
 			}
 			if most := recall.ClampLimit(limit); limit != 0 && most != limit {

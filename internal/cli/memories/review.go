@@ -52,7 +52,10 @@ func newReviewList(a *app.App) *cobra.Command {
 			if f.State = schema.ReviewFilter(state); !f.State.Valid() {
 				return app.Invalid("state", "must be waiting, decided or all")
 			}
-			if err := checkListing(a, limit, f.AllScopes); err != nil {
+			if err := app.CheckLimit("limit", limit, pg.MaxPage); err != nil {
+				return err
+			}
+			if err := app.CheckAllScopes(a, f.AllScopes); err != nil {
 				return err
 			}
 			st, err := a.OpenStore(cmd.Context())
@@ -73,7 +76,7 @@ func newReviewList(a *app.App) *cobra.Command {
 			if len(found) == limit {
 				out.Next = found[len(found)-1].ProposalID
 			}
-			out.Note, err = noteOtherScopes(len(found), before, f.AllScopes, func() (int, error) {
+			out.Note, err = app.NoteOtherScopes(len(found), before, f.AllScopes, func() (int, error) {
 				all := f
 				all.AllScopes = true
 				others, err := st.ListReviews(ctx, a.Cfg.Principal, all, pg.Page{Limit: 1}, seen)
@@ -98,7 +101,7 @@ func newReviewList(a *app.App) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&state, "state", string(schema.ReviewsWaiting), "waiting, decided (expired ones included) or all")
-	flags.BoolVar(&f.AllScopes, "all-scopes", false, allScopesUsage)
+	flags.BoolVar(&f.AllScopes, "all-scopes", false, app.AllScopesUsage)
 	flags.BoolVar(&f.Contradictions, "contradictions", false, "only proposals that seem to contradict their target")
 	flags.StringVar(&before, "before", "", "id of the last proposal of the previous page")
 	flags.IntVar(&limit, "limit", 50, "maximum number of proposals, up to 500")

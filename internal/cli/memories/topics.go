@@ -323,18 +323,19 @@ func (r topicRefreshed) text(t *app.Text) {
 }
 
 func newTopicRemove(a *app.App) *cobra.Command {
-	all := false
+	all, f := false, app.OperationFlags{}
 	cmd := &cobra.Command{
 		Use:   "remove ID | --all --user NAME",
 		Short: "Close a topic; its answers are deleted",
-		Long:  `Close a topic; its answers are deleted. --all closes all topics of a user, of every agent.`,
-		Args:  cobra.MaximumNArgs(1),
+		Long: `Close a topic; its answers are deleted. --all closes all topics of a user, of every agent. Who removed how
+many, when and why is recorded: mneme users removals.`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) == 1) {
 				return app.Invalid("id", "name a topic, or use --all with a user")
 			}
 			if all {
-				return removeTopicsOfUser(a, cmd)
+				return removeTopicsOfUser(a, cmd, f)
 			}
 			id, err := app.ParseID("id", args[0])
 			if err != nil {
@@ -349,18 +350,19 @@ func newTopicRemove(a *app.App) *cobra.Command {
 			}
 			ctx, cancel := a.Within(cmd.Context())
 			defer cancel()
-			if err := st.RemoveTopic(ctx, a.Cfg.Principal, id, time.Now()); err != nil {
+			if err := st.RemoveTopic(ctx, f.Operation(a.Cfg.Principal), id, time.Now()); err != nil {
 				return err
 			}
 			return a.Print(map[string]string{"removed": id.String()}, func(t *app.Text) { t.Line("removed %s", id) })
 		},
 	}
+	f.RegisterReason(cmd.Flags())
 	cmd.Flags().BoolVar(&all, "all", false, "all topics of the user (--user), of every agent")
 	return cmd
 }
 
 // removeTopicsOfUser closes all topics of the user, of every agent and project.
-func removeTopicsOfUser(a *app.App, cmd *cobra.Command) error {
+func removeTopicsOfUser(a *app.App, cmd *cobra.Command, f app.OperationFlags) error {
 	if err := app.NeedUser(a, cmd.Flags()); err != nil {
 		return err
 	}
@@ -370,7 +372,7 @@ func removeTopicsOfUser(a *app.App, cmd *cobra.Command) error {
 	}
 	ctx, cancel := a.Within(cmd.Context())
 	defer cancel()
-	n, err := st.RemoveTopicsOf(ctx, a.Cfg.Principal.Tenant, a.Cfg.Principal.User, time.Now())
+	n, err := st.RemoveTopicsOf(ctx, f.Operation(a.Cfg.Principal), time.Now())
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,8 @@ type EraseResult struct {
 	MoreEpisodes bool     `json:"more_episodes,omitempty"`
 	Unknown      []string `json:"unknown,omitempty"` // ids without an event of the user, or without an event
 	User         string   `json:"user,omitempty"`    // whose events were erased, with --all
+	// StillWritten means, with --all, that new events arrived until the end, so that some may be left.
+	StillWritten bool `json:"still_written,omitempty"`
 	// Unreached means that Temporal did not answer: runs of Context may still show the events. No session carried
 	// them.
 	Unreached bool `json:"unreached,omitempty"`
@@ -61,8 +63,8 @@ memories extracted from them, and the receipt is printed. Episodes of another ag
 command with its name as --agent. The other events of these sessions are still in the ledger.
 
 With --all and a user it empties all events of the user's streams, of every agent. Erase the user's memories as well:
-mneme forget --user NAME --all --mode erase. If the command is interrupted, the run continues; the same command shows
-its result.`,
+mneme forget --user NAME --all --mode erase. If agents write for the user all the time, newer events may be left, and
+the exit code is 5. If the command is interrupted, the run continues; the same command shows its result.`,
 		Example: `  mneme events erase e2 --yes
   mneme events erase e2 e3 --everywhere --reason "asked for by the user" --yes
   mneme events erase --all --user maya --reason "asked for by the user" --yes`,
@@ -130,8 +132,11 @@ func (f *eraseFlags) eraseAll(ctx context.Context, a *app.App, ids []string) err
 		return err
 	}
 	out := EraseResult{User: p.User, Erased: done.Erased, Runs: done.Runs, Indexed: done.Indexed, Episodes: done.Episodes,
-		MoreEpisodes: done.MoreEpisodes}
-	return a.Print(out, out.text)
+		MoreEpisodes: done.MoreEpisodes, StillWritten: done.StillWritten}
+	if err := a.Print(out, out.text); err != nil {
+		return err
+	}
+	return out.problem(nil)
 }
 
 // emptyAll empties the events of the user without Temporal, which did not answer. It returns the error of Temporal if
@@ -145,20 +150,17 @@ func (f *eraseFlags) emptyAll(ctx context.Context, a *app.App, away error) error
 	all, carried := EraseResult{User: p.User, Unreached: true}, false
 	for place := (events.Place{}); ; {
 		limited, cancel := a.Within(ctx)
-		page, last, err := st.OfUser(limited, p.Tenant, p.User, place, ledger.MaxAppend)
-		var erased sessions.Erased
-		if err == nil && len(page) > 0 {
-			erased, err = st.EraseEvents(limited, sessions.EraseInput{Tenant: p.Tenant, User: p.User, IDs: page,
-				Now: time.Now(), Receipt: ledger.Receipt{By: operation.By(), Reason: operation.Reason}})
-		}
+		erased, err := st.EraseUserPage(limited, sessions.EraseInput{Tenant: p.Tenant, User: p.User, Now: time.Now(),
+			Receipt: ledger.Receipt{By: operation.By(), Reason: operation.Reason}},
+			events.UserPage{After: place, Limit: ledger.MaxAppend})
 		cancel()
 		if err != nil {
 			return err
 		}
-		if len(page) == 0 {
+		if erased.Read == 0 {
 			break
 		}
-		all.Erased, carried, place = all.Erased+erased.Events, carried || len(erased.Workflows) > 0, last
+		all.Erased, carried, place = all.Erased+erased.Events, carried || len(erased.Workflows) > 0, erased.Last
 		for _, id := range erased.Episodes {
 			all.Episodes = append(all.Episodes, id.String())
 		}
@@ -221,9 +223,11 @@ func (f *eraseFlags) erasePage(ctx context.Context, a *app.App, ids []string) (o
 	return out, nil
 }
 
-// problem returns the error of a command that did not find all events.
+// problem returns the error of a command that did not find all events, or that may have left some.
 func (r EraseResult) problem(ids []string) error {
 	switch {
+	case r.StillWritten:
+		return app.WithCode(app.ExitPartial, errors.New("newer events may be left: agents wrote for the user all the time"))
 	case len(r.Unknown) == 0:
 		return nil
 	case len(ids) == 1:
@@ -280,6 +284,10 @@ func (r EraseResult) text(t *app.Text) {
 	}
 	if r.Runs > 0 {
 		t.Line("%d runs that contained or showed them deleted", r.Runs)
+	}
+	if r.StillWritten {
+		t.Line("events of user %s still arrived: stop the agents that write for the user, then run the command again",
+			app.Printable(r.User))
 	}
 	if r.Indexed > 0 {
 		t.Line("%d events removed from the memory index", r.Indexed)

@@ -285,14 +285,18 @@ func newSessionShow(a *app.App) *cobra.Command {
 // SessionList is the output of `session list`.
 type SessionList struct {
 	Sessions []sessions.Session `json:"sessions"`
+	Note     string             `json:"note,omitempty"` // the list is empty, but sessions of other scopes are not shown
 }
 
 func newSessionList(a *app.App) *cobra.Command {
 	in := sessions.ListInput{Limit: 100}
-	every := false
-	cmd := &cobra.Command{Use: "list", Short: "List sessions, latest change first", Args: cobra.NoArgs}
+	every, allScopes := false, false
+	cmd := &cobra.Command{Use: "list", Short: "List sessions, latest change first", Args: cobra.NoArgs,
+		Long: `List sessions, latest change first. Like "mneme list", it shows those of --scope, or without a scope; with
+--user those of the user and of the agent. --all-scopes shows those of all users and scopes.`}
 	cmd.Flags().BoolVar(&in.Open, "open", false, "only open sessions")
 	cmd.Flags().BoolVar(&every, "every-agent", false, "sessions of every agent of the tenant")
+	cmd.Flags().BoolVar(&allScopes, "all-scopes", false, app.AllScopesUsage)
 	cmd.Flags().IntVarP(&in.Limit, "number", "n", in.Limit, "number of sessions, at most "+strconv.Itoa(sessions.MaxPage))
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := app.CheckLimit("number", in.Limit, sessions.MaxPage); err != nil {
@@ -303,7 +307,13 @@ func newSessionList(a *app.App) *cobra.Command {
 				return err
 			}
 		}
-		in.Tenant, in.User = a.Cfg.Principal.Tenant, a.Cfg.Principal.User
+		if err := app.CheckAllScopes(a, allScopes); err != nil {
+			return err
+		}
+		in.Tenant = a.Cfg.Principal.Tenant
+		if !allScopes {
+			in.Scopes = a.Cfg.Principal.ReadScopes()
+		}
 		if !every {
 			in.Agent = a.Cfg.Principal.Agent
 		}
@@ -318,6 +328,15 @@ func newSessionList(a *app.App) *cobra.Command {
 			return err
 		}
 		out := SessionList{Sessions: found}
+		out.Note, err = app.NoteOtherScopes(len(found), "", allScopes || a.Cfg.Principal.User != "", func() (int, error) {
+			all := in
+			all.Scopes, all.Limit = nil, 1
+			others, err := st.ListSessions(ctx, all)
+			return len(others), err
+		})
+		if err != nil {
+			return err
+		}
 		return a.Print(out, func(t *app.Text) {
 			rows := make([][]string, len(found))
 			for i, s := range found {
@@ -325,6 +344,7 @@ func newSessionList(a *app.App) *cobra.Command {
 					app.When(s.UpdatedAt)}
 			}
 			t.Table("SESSION AGENT USER STATE EVENTS STREAM UPDATED", rows)
+			t.Note(out.Note)
 		})
 	}
 	return cmd
