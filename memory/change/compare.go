@@ -60,7 +60,8 @@ func Compare(earlier, later frame.Frame) Relation {
 		return Relation{}
 	}
 	if m.strangers {
-		return surest(handed(a, b), repaired(a, b), placed(a, b), removed(a, b), installed(a, b))
+		return surest(handed(a, b), repaired(a, b), placed(a, b), removed(a, b), installed(a, b), cancelled(a, b),
+			separated(a, b))
 	}
 	if otherModifier(a, b) || otherOne(a, b) {
 		return Relation{}
@@ -72,7 +73,8 @@ func Compare(earlier, later frame.Frame) Relation {
 	if r.Certainty < Likely {
 		r = surest(r, handed(a, b), recovered(a, b), moved(a, b), equated(a, b), replaced(a, b), arrived(a, b),
 			repaired(a, b), over(a, b), placed(a, b), removed(a, b), installed(a, b), unable(a, b), parallel(a, b),
-			recolored(a, b))
+			recolored(a, b), dropped(a, b), cancelled(a, b), movedHouse(a, b), conveyed(a, b), separated(a, b),
+			outgrown(a, b))
 	}
 	if a.Hedged || b.Hedged || b.Undecided || r.Why == WhyCue && otherSense(a, b) {
 		r.Certainty = min(r.Certainty, Doubt)

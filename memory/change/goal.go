@@ -2,6 +2,7 @@ package change
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/mneme/mneme/memory/english"
 	"github.com/mneme/mneme/memory/frame"
@@ -74,6 +75,11 @@ func amountOf(a frame.Frame) (thing, value frame.Part, ok bool) {
 		return thing, value, false
 	}
 	p := x.Parts[1]
+	if n, unit, ok := strings.Cut(p.Head, " "); ok && len(p.Stems) == 1 && len(p.Kinds) == 1 &&
+		p.Kinds[0] == frame.KindDuration && p.Role == frame.RoleObject { // "I work 40 hours a week"
+		value = frame.Part{Role: p.Role, Stems: []string{n}, Kinds: []frame.Kind{frame.KindNumber}, Head: n}
+		return frame.Part{Role: p.Role, Stems: []string{unit}, Head: unit, Own: true}, value, true
+	}
 	if p.Role != frame.RoleObject || len(p.Kinds) != 1 || len(p.Stems) < 2 ||
 		p.Kinds[0] != frame.KindNumber && p.Kinds[0] != frame.KindAmount {
 		return thing, value, false

@@ -103,9 +103,14 @@ dating: be dating | go out with | be seeing | be together with
 // joinPhrases makes one token of the phrases of the lexicon: "no longer", "on call".
 func joinPhrases(ts []Token) []Token {
 	ts = resolvePossessives(ts)
+	nameSport(ts)
+	markNouns(ts)
 	out := ts[:0]
 	for i := 0; i < len(ts); {
 		n, name := phraseAt(ts[i:])
+		if name == "wakeup" && IsBe(ts[i]) && i+n < len(ts) && ts[i+n].Low == "to" {
+			n = 0 // "the club is up to 150 members"
+		}
 		if name == "calloff" && IsBe(ts[i]) && i+n < len(ts) && ts[i+n-1].End == 0 &&
 			(IsContent(ts[i+n]) || ts[i+n].Low == "to") {
 			n = 0 // "Nils is off sick", "Nils is off to the pool"
@@ -126,6 +131,31 @@ func joinPhrases(ts []Token) []Token {
 		i += n
 	}
 	return out
+}
+
+// nameSport gives "running" the stem of "jogging" where it is the sport: after a verb for liking, going or stopping, or
+// as the last word, but not after "be". Otherwise it is a verb that says nothing of its own: "running on port 80".
+func nameSport(ts []Token) {
+	for i := 1; i < len(ts); i++ {
+		prev := ts[i-1]
+		if ts[i].Low != "running" || IsBe(prev) {
+			continue
+		}
+		if Sentiments[prev.Stem] != 0 || StartVerbs[prev.Stem] || EndVerbs[prev.Stem] || prev.Stem == "go" ||
+			prev.Is("stand", "enjoy", "up") || i+1 == len(ts) || ts[i].End != 0 {
+			ts[i].Low = "jogging"
+			ts[i].Stem = StemOf("jogging")
+		}
+	}
+}
+
+// markNouns marks books and caps, which are no verbs, after a word that a verb cannot follow.
+func markNouns(ts []Token) {
+	for i := 1; i < len(ts); i++ {
+		prev := ts[i-1]
+		ts[i].noun = ts[i].Is("book", "books", "cap", "caps") && prev.Low != "to" && prev.Low != "not" && !IsAux(prev) &&
+			(!Pronouns[prev.Low] || Possessives[prev.Low] || QuestionWords[prev.Low])
+	}
 }
 
 // phraseAt returns the length and the name of the longest phrase that starts ts.

@@ -20,6 +20,8 @@ type Token struct {
 	End  rune   // punctuation mark after it that ends a clause: one of , ; : . ! ? ) – or 0
 	Poss bool   // it had a possessive 's
 	Cap  bool   // it starts with a capital
+
+	noun bool // it is a noun, although it has the form of a verb that says nothing of its own: "the book"
 }
 
 // Is reports whether the word is one of the given words.

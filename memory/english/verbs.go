@@ -57,7 +57,7 @@ var PlainVerbs = Stems(`
 	subscribe bank shop rent lease park sleep wake exercise swim hike climb earn charge bill invoice count measure
 	monitor alert page contain include offer last return respond answer connect expose prefer identify celebrate grow
 	sing dance paint knit volunteer date allow tune cache index publish consume scale shard replicate mirror proxy
-	land fly travel stay settle book stream contact email phone text browse buy clean post share upload`,
+	land fly travel stay settle die book stream contact email phone text browse buy clean post share upload`,
 	`dating workas workout gotowork oncall wakeup reportto lookafter usedto nolonger bornin allergicto fanof cantstand`)
 
 // Attitudes has verbs for what one wishes, weighs or imagines, which is not so.

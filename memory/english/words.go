@@ -100,7 +100,7 @@ var (
 )
 
 // SoftTerms has words that occur with many attributes and so do not distinguish attributes.
-var SoftTerms = Stems(`team service system project app application tool time date value day make place thing company
+var SoftTerms = Stems(`book cap team service system project app application tool time date value day make place thing company
 	people person use user setup per event order set length default main primary official daily everyday everybody
 	each client usual regular normal`)
 
@@ -110,7 +110,7 @@ var Environments = Stems(`staging production prod dev development sandbox test t
 
 // IsContent reports whether a word has a meaning of its own: it is no article, pronoun, auxiliary or the like.
 func IsContent(t Token) bool {
-	return t.Low != "" && !functionWords[t.Low] && (!LightVerbs[t.Stem] || namesDoer(t.Low))
+	return t.Low != "" && !functionWords[t.Low] && (!LightVerbs[t.Stem] || namesDoer(t.Low) || t.noun)
 }
 
 // namesDoer reports whether a word with the stem of a verb names who or what does it: "scheduler".

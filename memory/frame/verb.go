@@ -199,6 +199,10 @@ func (r *reader) withoutLead() {
 		next.Low == "to" &&
 		english.Sentiments[r.ts[r.verb+2].Stem] != 0:
 		n, r.Cue = 2, max(r.Cue, CueNow)
+	case main.Is("started", "begun", "began", "resumed") && english.EndsGerund(next) && next.End == 0:
+		n, r.Cue = 1, max(r.Cue, CueNow) // "started eating meat again"
+	case main.Is("decided", "agreed", "chose") && next.Low == "to" && english.PlainVerbs[r.ts[r.verb+2].Stem]:
+		n, r.Cue = 2, max(r.Cue, CueNow) // "decided to fly to Spain"
 	default:
 		return
 	}

@@ -217,9 +217,11 @@ func (q *Question) terms(ts []english.Token, dated []bool) {
 }
 
 // relation reports whether a person follows the possessive at i, as in "my sister". A question about her is not about
-// the asker.
+// the asker, unless it asks who she is: "who is our landlord".
 func relation(ts []english.Token, i int) bool {
-	return ts[i].Is("my", "our") && i+1 < len(ts) && (english.People[ts[i+1].Stem] ||
+	asksWho := i > 1 && ts[i-2].Is("who", "whom") && english.IsBe(ts[i-1]) &&
+		!slices.ContainsFunc(ts[min(len(ts), i+2):], func(t english.Token) bool { return !english.NowCues[t.Low] })
+	return ts[i].Is("my", "our") && i+1 < len(ts) && !asksWho && (english.People[ts[i+1].Stem] ||
 		strings.HasSuffix(ts[i+1].Low, "-in-law"))
 }
 
