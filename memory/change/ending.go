@@ -79,7 +79,7 @@ func movedHouse(a, b frame.Frame) Relation {
 	if !living[x.Verb] || y.Verb != english.StemOf("move") || y.Passive || a.Negated || b.Negated || a.Past || b.Past ||
 		b.Hedged || b.Undecided || len(x.Parts) < 2 || len(y.Parts) < 2 || len(b.Old) > 0 ||
 		x.Parts[0].Role != frame.RoleAgent || y.Parts[0].Role != frame.RoleAgent ||
-		!samePart(a, b, x.Parts[0], y.Parts[0]) {
+		!samePart(a, b, x.Parts[0], y.Parts[0]) && !(selfIn(a, x.Parts[0]) && selfIn(b, y.Parts[0])) {
 		return Relation{}
 	}
 	for _, p := range y.Parts[1:] {
@@ -87,8 +87,24 @@ func movedHouse(a, b frame.Frame) Relation {
 			return Relation{Certainty: Sure, Change: Updates, Why: WhyCue}
 		}
 	}
+	town := func(f frame.Frame, preposition string) frame.Value {
+		i := slices.IndexFunc(f.Values, func(v frame.Value) bool {
+			return v.Kind == frame.KindName && v.Preposition == preposition && v.Category == "" && !ofGroup(v)
+		})
+		if i < 0 {
+			return frame.Value{}
+		}
+		return f.Values[i]
+	}
+	stays := slices.ContainsFunc(y.Parts, func(p frame.Part) bool { return p.Role == "for" }) // "for the summer"
+	if old, now := town(a, "in"), town(b, "to"); !stays && old.Key != "" && now.Key != "" && !old.Same(now) {
+		return Relation{Certainty: Likely, Change: Updates, Why: WhyCue}
+	}
 	return Relation{}
 }
+
+// selfIn reports whether a part is the speaker, or a group with the speaker.
+func selfIn(f frame.Frame, p frame.Part) bool { return len(p.Content(f)) == 0 }
 
 var living = english.Stems("live reside stay dwell")
 

@@ -63,7 +63,7 @@ func TestAStateDoesNotGoWithADeed(t *testing.T) {
 		{"Ruth is pregnant.", "Ruth had her baby on Sunday.", Likely},
 		{"Ruth is pregnant.", "Ruth gave birth to a boy.", Likely},
 		{"Emil is unemployed.", "Emil started at the bakery on Monday.", Likely},
-		{"Olga is vegan.", "Olga eats cheese again.", Sure},
+		{"Olga is vegan.", "Olga eats cheese again.", Likely},
 
 		{"Ruth is pregnant.", "Ida had her baby on Sunday.", Unrelated},
 		{"Ruth is pregnant.", "Ruth had her car repaired.", Unrelated},

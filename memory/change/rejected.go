@@ -86,7 +86,7 @@ func sameMatter(f frame.Frame, v frame.Value, later []frame.Frame, told *frame.T
 		}
 		owned = owned || slices.ContainsFunc(later, func(g frame.Frame) bool {
 			return !frame.Strangers(f, g) && len(g.Owners) > 0
-		})
+		}) || o == english.TeamTerm && !slices.ContainsFunc(later, func(g frame.Frame) bool { return g.BareName })
 	}
 	for _, t := range f.Topic {
 		if frame.IsSpeaker(f, t) || strings.HasPrefix(t, "@") || english.SoftTerms[t] || english.LightVerbs[t] ||

@@ -31,6 +31,9 @@ func substituted(a, b frame.Frame, m alignment) Relation {
 	}
 	category := va.Category != "" && va.Category == vb.Category
 	concept := sharedConcept(a, b, m)
+	if concept == "DIET" && (va.Category == concept) != (vb.Category == concept) {
+		return Relation{} // "I'm vegetarian", "I eat cheese again": see outgrown
+	}
 	if (concept == "HOME" || concept == "EMPLOYER") && (ofGroup(va) || ofGroup(vb)) {
 		return Relation{} // "I moved to Team Orca", "I joined the chess club"
 	}

@@ -152,6 +152,7 @@ func (r *reader) read() bool {
 	if len(r.ts) == 0 {
 		return false
 	}
+	r.addSpeaker()
 	r.caused()
 	r.taken = make([]bool, len(r.ts))
 	r.findVerb()
@@ -177,6 +178,16 @@ func (r *reader) read() bool {
 		}
 	}
 	return true
+}
+
+// addSpeaker adds the "I" that a sentence such as "Turned the heating down to 19" leaves out.
+func (r *reader) addSpeaker() {
+	first := r.ts[0]
+	if len(r.ts) < 4 || r.continues || !first.Cap || first.End != 0 || !english.PastTense(first) ||
+		english.IsAux(first) || !english.Articles[r.ts[1].Low] && !english.Possessives[r.ts[1].Low] {
+		return
+	}
+	r.ts = slices.Concat([]english.Token{{Text: "I", Low: "i", Stem: "i", Cap: true}}, r.ts)
 }
 
 // but reads "not at 9 but at 10" and "no longer with Acme but with Globex": the value before "but" is

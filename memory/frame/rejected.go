@@ -194,8 +194,9 @@ func nextOf(ts []english.Token) (verb, end []int) {
 
 func readPart(ts []english.Token) part {
 	var p part
-	auxiliary := false
+	auxiliary, failed := false, false
 	for i, t := range ts {
+		failed = failed || i+1 < len(ts) && fails(t, ts[i+1])
 		noun := i > 0 && (english.Articles[ts[i-1].Low] || english.Possessives[ts[i-1].Low] || ts[i-1].Poss)
 		switch {
 		case t.Cap && i > 0 || t.Poss || noun:
@@ -213,7 +214,16 @@ func readPart(ts []english.Token) part {
 			p.present = true
 		}
 	}
+	if failed { // that it was too cold is so still
+		p.over, p.past = true, false
+	}
 	return p
+}
+
+// fails reports whether two words say that something does not do: "too cold", "fell through".
+func fails(t, next english.Token) bool {
+	return t.Low == "too" && t.End == 0 && english.IsContent(next) && !next.Cap ||
+		t.Is("fell", "falls", "fallen") && next.Is("through", "apart")
 }
 
 // left reports which words are in the phrases after the words of leavings.
