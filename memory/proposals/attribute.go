@@ -8,8 +8,9 @@ import (
 	"github.com/mneme/mneme/memory/parsed"
 )
 
-// AttributeWords returns words for what a fact is about, if that has one value at a time: "live" and "home" for "I
-// moved to Oslo". A memory that the fact changes may have none of the fact's own words.
+// AttributeWords returns words for what a fact is about, if that is a home or usually has one value at a time: "live"
+// and "home" for "I moved to Oslo". A memory that the fact changes may have none of the fact's own words. Other
+// attributes, such as limits and prices, are left out: those who change them name them, and their words are common.
 func AttributeWords(fact memory.Fact) []string {
 	if len(fact.Content) > memory.MaxLatestChars {
 		return nil
@@ -18,7 +19,7 @@ func AttributeWords(fact memory.Fact) []string {
 	for _, f := range parsed.Statements(fact.Content, fact.Speaker) {
 		for _, term := range f.Topic {
 			for _, c := range english.Concepts[term] {
-				if (english.SingleConcepts[c] || english.UsualConcepts[c]) && !slices.Contains(concepts, c) {
+				if (english.UsualConcepts[c] || c == "HOME") && !slices.Contains(concepts, c) {
 					concepts = append(concepts, c)
 					out = append(out, english.WordsOf(c)...)
 				}
