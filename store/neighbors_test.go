@@ -187,7 +187,8 @@ func TestNeighborsHaveOtherWordsForAnAttribute(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ghent := w.explicit("I live in Ghent.")
-	for _, other := range []string{"I work from home on Fridays.", "I like the town of Ghent.", "My sister lives in Ghent."} {
+	for _, other := range []string{"I work from home on Fridays.", "I like the town of Ghent.", "My sister lives in Ghent.",
+		"My house has a red door.", "I live with Tom."} {
 		w.explicit(other)
 	}
 	moved := fact("I moved to Antwerp.")

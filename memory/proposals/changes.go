@@ -33,9 +33,10 @@ func Offer(fact memory.Fact, found []memory.Neighbor) []memory.Neighbor {
 		if !changeable(fact, n) {
 			continue
 		}
-		r, _ := change.Best(parsed.Statements(n.Content, n.Who), said)
+		known := parsed.Statements(n.Content, n.Who)
+		r, _ := change.Best(known, said)
 		changed[n.ID] = reported(fact, said, r) && !holdBoth(n, fact) &&
-			(n.Score != AttributeScore || r.Certainty == change.Sure)
+			(n.Score != AttributeScore || r.Certainty == change.Sure && haveOneAttribute(known, said))
 	}
 	out := slices.DeleteFunc(slices.Clone(found), func(n memory.Neighbor) bool {
 		return n.Score == AttributeScore && !changed[n.ID]
