@@ -19,7 +19,7 @@ import (
 const OfferedNeighbors = 5
 
 // Offer returns the neighbours for a decision about a fact, best first. Neighbours that the fact seems to change come
-// before those that are only similar. Those that only have words for the same attribute are left out otherwise.
+// before those that are only similar. A memory with the score AttributeScore is offered only if the fact changes it.
 func Offer(fact memory.Fact, found []memory.Neighbor) []memory.Neighbor {
 	if len(found) == 0 || len(found) == 1 && found[0].Score != AttributeScore {
 		return found
