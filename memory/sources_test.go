@@ -21,26 +21,26 @@ func TestJudgeOf(t *testing.T) {
 	}
 	theirs := other
 	theirs.User = "maya"
-	asAgent, asUser := memory.Judge{Agent: "a"}, memory.Judge{Agent: "a", User: "maya"}
+	asAgent, asUser := memory.VerdictSource{Agent: "a"}, memory.VerdictSource{Agent: "a", User: "maya"}
 	shared := held(agent, schema.VisibilityShared)
 	for name, tt := range map[string]struct {
 		by   schema.Principal
 		on   memory.Holding
-		want memory.Judge
+		want memory.VerdictSource
 		ok   bool
 	}{
-		"an agent on its own":                  {agent, held(agent, schema.VisibilityPrivate), memory.Judge{}, false},
-		"a user on her own":                    {maya, held(maya, schema.VisibilityPrivate), memory.Judge{}, false},
-		"an agent on that of its user":         {agent, held(maya, schema.VisibilityPrivate), memory.Judge{}, false},
+		"an agent on its own":                  {agent, held(agent, schema.VisibilityPrivate), memory.VerdictSource{}, false},
+		"a user on her own":                    {maya, held(maya, schema.VisibilityPrivate), memory.VerdictSource{}, false},
+		"an agent on that of its user":         {agent, held(maya, schema.VisibilityPrivate), memory.VerdictSource{}, false},
 		"a user on that of the agent":          {maya, held(agent, schema.VisibilityPrivate), asUser, true},
 		"an agent on what it shares":           {agent, shared, asAgent, true},
 		"a user on what the agent shares":      {maya, shared, asAgent, true},
-		"another agent":                        {other, shared, memory.Judge{Agent: "b"}, true},
-		"a user of another agent":              {theirs, shared, memory.Judge{Agent: "b"}, true},
+		"another agent":                        {other, shared, memory.VerdictSource{Agent: "b"}, true},
+		"a user of another agent":              {theirs, shared, memory.VerdictSource{Agent: "b"}, true},
 		"an agent on what its group reads":     {agent, held(agent, schema.VisibilityGroup), asAgent, true},
 		"an agent on what every project reads": {agent, held(agent, schema.VisibilityGlobal), asAgent, true},
 	} {
-		got, ok := memory.JudgeOf(tt.by, tt.on)
+		got, ok := memory.VerdictSourceOf(tt.by, tt.on)
 		require.Equal(t, tt.want, got, name)
 		require.Equal(t, tt.ok, ok, name)
 	}

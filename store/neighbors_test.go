@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/search"
@@ -178,4 +179,40 @@ func TestNeighborsOfManyFactsAreFivePerFact(t *testing.T) {
 	}
 	require.Empty(t, got[20])
 	require.Empty(t, got[21])
+}
+
+// A memory that a fact changes is a neighbour, although it only has another word for what the fact is about. A memory
+// that the fact does not change is not, even if it has such words.
+func TestNeighborsHaveOtherWordsForAnAttribute(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ghent := w.explicit("I live in Ghent.")
+	for _, other := range []string{"I work from home on Fridays.", "I like the town of Ghent.", "My sister lives in Ghent.",
+		"My house has a red door.", "I live with Tom."} {
+		w.explicit(other)
+	}
+	moved := fact("I moved to Antwerp.")
+	require.Equal(t, []string{ghent.String()}, ids(w.neighbors(moved, uuid.Nil, nil)))
+	require.Empty(t, w.neighbors(moved, ghent, nil), "the source of the fact")
+	require.Empty(t, w.agent("b", "").neighbors(moved, uuid.Nil, nil), "that of another agent")
+	maya := *w
+	maya.p.Scope = schema.UserScope("maya")
+	require.Empty(t, maya.neighbors(moved, uuid.Nil, nil), "that of no user")
+	require.NotContains(t, ids(w.neighbors(fact("I climbed a hill near Antwerp."), uuid.Nil, nil)), ghent.String())
+}
+
+// Memories that only share such words neither hide the one that changes nor take the places of similar ones.
+func TestNeighborsOfAnAttributeAmongMany(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ghent := w.explicit("I live in Ghent.")
+	var similar []string
+	for i := range proposals.OfferedNeighbors {
+		similar = append(similar, w.explicit(fmt.Sprintf("Antwerp has museum number %d.", i)).String())
+		w.explicit(fmt.Sprintf("The house of neighbour number %d is red.", i))
+	}
+	got := ids(w.neighbors(fact("I moved to Antwerp."), uuid.Nil, nil))
+	require.Len(t, got, proposals.OfferedNeighbors)
+	require.Equal(t, ghent.String(), got[0], "the one that changes comes first")
+	require.Subset(t, similar, got[1:])
 }

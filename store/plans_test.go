@@ -135,7 +135,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 	then := time.Now().Add(-time.Hour)
 	past := isolated
 	past.AsOf, past.Context, past.At = &then, []byte(`{"k": "v"}`), then
-	preference := w.created(likes(t, "", "go", always))
+	preference, ghent := w.created(likes(t, "", "go", always)), w.explicit("I live in Ghent.")
 	var blocked uuid.UUID
 	require.NoError(t, w.owner.QueryRow(ctx,
 		`SELECT id FROM proposals WHERE tenant = 't' AND state = 'blocked' LIMIT 1`).Scan(&blocked))
@@ -394,6 +394,11 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 				[]search.NeighborQuery{{Fact: claim, Embedding: vec}, {Fact: fact("word9 rare90"), Embedding: vec}}))
 		}, []string{"memories_live_hash", "memories_text", "entity_claims_lookup",
 			"memory_embeddings_hash_v1_persistent_semantic"}},
+		"neighbors, by attribute": {func() error { // no memory has the fact's own words
+			found, err := s.Neighbors(ctx, w.p, []search.NeighborQuery{{Fact: fact("I moved to Antwerp.")}})
+			require.Equal(t, [][]string{{ghent.String()}}, [][]string{ids(found[0])})
+			return err
+		}, []string{"memories_text"}},
 		"stage": {func() error {
 			return second(s.Stage(ctx, w.input(say("something new", "word8 met word8 about topic8 and rare8")...)))
 		}, []string{"memories_live_hash"}},

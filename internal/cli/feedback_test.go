@@ -93,6 +93,6 @@ func TestFeedbackCommandOnASharedMemory(t *testing.T) {
 		item := out.Items[0]
 		require.Equal(t, []any{schema.ReachAll, schema.ReportHeld("")}, []any{item.CountsFor, item.Held}, agent)
 		require.InDelta(t, 0.9-0.1*float64(n), *item.SalienceAfter, 0.01, "each agent counts")
-		require.Contains(t, again, "for them, a day counts once")
+		require.Contains(t, again, "one such verdict a day counts for them")
 	}
 }

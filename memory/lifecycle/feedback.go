@@ -88,7 +88,7 @@ type PriorVerdict struct {
 	Counted string    // CountedSuccess, CountedFailure or ""
 	At      time.Time // when it took effect
 
-	BySource bool // its effect is in the Sayings of its source; see ReinforceFrom
+	BySource bool // its effect is kept in the SourceVerdicts of its source; see ReinforceFrom
 }
 
 // Reinforcement is the effect of feedback on a memory.
@@ -158,7 +158,7 @@ type undone struct {
 	times int // number of outcomes that were counted
 }
 
-// undoing returns the effect of an earlier verdict, unless its source has it.
+// undoing returns the effect of an earlier verdict, unless that is kept with its source.
 func undoing(earlier *PriorVerdict) []undone {
 	if earlier == nil || earlier.BySource {
 		return nil

@@ -10,38 +10,39 @@ import (
 // MaxTimes is the number of equal verdicts of a source that are considered. More of them have no more weight.
 const MaxTimes = 10
 
-// Sayings are the verdicts of a source on a memory that others read too (memory.JudgeOf). A result that was not used
-// says nothing of the uses, so the two are separate.
-type Sayings struct{ OfUses, OfUnused Saying }
+// SourceVerdicts are the verdicts of a source (memory.VerdictSource) on a memory that others read too. A verdict on a
+// result that was not used says nothing of the uses, so the two are separate.
+type SourceVerdicts struct{ OfUses, OfUnused VerdictStreak }
 
-// Saying is the latest verdict of a source, and how often the source gave it in succession.
-type Saying struct {
+// VerdictStreak is the latest verdict of a source, with the equal ones directly before it.
+type VerdictStreak struct {
 	Verdict schema.Verdict // empty: none
-	Times   int            // up to MaxTimes
-	Days    int            // the days (UTC) among them
-	Counted int            // how many count for everyone
-	Moved   float64        // the part of salience, [-1,1], that is due to them, as of At
+	Times   int            // number of verdicts, up to MaxTimes
+	Days    int            // number of days (UTC) on which they were given
+	Counted int            // number of them that count for everyone
+	Moved   float64        // change of salience by them, [-1,1], as of At
 	At      time.Time      // of the latest
 }
 
-// Of returns the saying that a verdict belongs to.
-func (s *Sayings) Of(v schema.Verdict) *Saying {
+// Of returns the streak that a verdict belongs to.
+func (s *SourceVerdicts) Of(v schema.Verdict) *VerdictStreak {
 	if v == schema.VerdictUnused {
 		return &s.OfUnused
 	}
 	return &s.OfUses
 }
 
-// ReinforceFrom is Reinforce for a memory that others read too. said is what the source has said before, and agreed is
-// the largest number of days on which another source gives the same verdict. It also returns what the source says now.
+// ReinforceFrom is Reinforce for a memory that others read too. said has the earlier verdicts of the source, and agreed
+// is the largest number of days on which another source gave the same verdict. It also returns the source's verdicts
+// with the new one.
 //
-// The verdicts of one source do not alone move what others see. Those since its verdict last changed count as often as
-// agreed says, and once if no one agrees (memory.Agreed); those of one day count once. A different verdict takes the
-// effect of the earlier ones back. A verdict that does not count is held: it does not change the outcomes, and it does
-// not lower the salience. If the memory helped, it restores what has faded since the source's last verdict, by at most
-// one gain. So a memory in use stays, but one source does not lift it further.
-func ReinforceFrom(m Rated, v schema.Verdict, earlier *PriorVerdict, said Sayings, agreed int, now time.Time) (
-	Reinforcement, Sayings, error) {
+// One source alone changes little for the others. Of a streak, as many verdicts count as agreed says, and at least one
+// (memory.Agreed). Those of one day count once. A different verdict begins a new streak, and takes the effect of the
+// earlier one back. A verdict that does not count is held: it does not change the outcomes, and it does not lower the
+// salience. If the memory helped, it restores what has faded since the source's last verdict, by at most one gain. So a
+// memory in use does not fade, but one source does not raise it further.
+func ReinforceFrom(m Rated, v schema.Verdict, earlier *PriorVerdict, said SourceVerdicts, agreed int, now time.Time) (
+	Reinforcement, SourceVerdicts, error) {
 	r, err := begin(m, v, now)
 	if err != nil || r.repeats(earlier) {
 		return r.Reinforcement, said, err
@@ -56,7 +57,7 @@ func ReinforceFrom(m Rated, v schema.Verdict, earlier *PriorVerdict, said Saying
 	before, repeated := *s, false
 	if s.Verdict != v {
 		undo = append(undo, s.takeBack(s.Counted)...)
-		*s = Saying{Verdict: v, Days: 1}
+		*s = VerdictStreak{Verdict: v, Days: 1}
 	} else if repeated = sameDay(s.At, r.At); !repeated {
 		s.Days = min(s.Days+1, MaxTimes)
 	}
@@ -77,7 +78,7 @@ func ReinforceFrom(m Rated, v schema.Verdict, earlier *PriorVerdict, said Saying
 		out.Held = schema.HeldOneSource
 	}
 	if times == 0 && len(undo) == 0 && out.After > out.Before && out.Before > 0 {
-		// The source's part is restored with the rest.
+		// The source's own part has faded and is restored like the rest.
 		s.Moved *= out.After / out.Before
 	}
 	s.Moved = max(-1, min(1, s.Moved))
@@ -85,7 +86,7 @@ func ReinforceFrom(m Rated, v schema.Verdict, earlier *PriorVerdict, said Saying
 }
 
 // takeBack returns the effect of some of the verdicts that count.
-func (s *Saying) takeBack(counted int) []undone {
+func (s *VerdictStreak) takeBack(counted int) []undone {
 	if counted == 0 {
 		return nil
 	}
@@ -94,7 +95,7 @@ func (s *Saying) takeBack(counted int) []undone {
 }
 
 // withdraw removes one verdict, and returns its effect. It does nothing if the source has given another one since.
-func (s *Saying) withdraw(v schema.Verdict) []undone {
+func (s *VerdictStreak) withdraw(v schema.Verdict) []undone {
 	if s.Verdict != v {
 		return nil
 	}
@@ -107,7 +108,7 @@ func (s *Saying) withdraw(v schema.Verdict) []undone {
 		s.Moved -= u.Moved
 	}
 	if s.Times == 0 {
-		*s = Saying{}
+		*s = VerdictStreak{}
 	}
 	return undo
 }

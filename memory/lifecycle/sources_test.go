@@ -18,12 +18,12 @@ import (
 type jury struct {
 	t    require.TestingT
 	m    lifecycle.Rated
-	said map[string]lifecycle.Sayings
+	said map[string]lifecycle.SourceVerdicts
 	now  time.Time
 }
 
 func newJury(t require.TestingT, m lifecycle.Rated) *jury {
-	return &jury{t: t, m: m, said: map[string]lifecycle.Sayings{}, now: memorytest.Noon}
+	return &jury{t: t, m: m, said: map[string]lifecycle.SourceVerdicts{}, now: memorytest.Noon}
 }
 
 // says is a verdict of a source on another retrieval.
@@ -158,7 +158,7 @@ func TestCorrectionOfASource(t *testing.T) {
 	t.Parallel()
 	m := aProcedure(nil)
 	before, private := after(m, schema.VerdictFailed, reinforce(t, m, schema.VerdictFailed, nil, memorytest.Noon))
-	r, said, err := lifecycle.ReinforceFrom(before, schema.VerdictSucceeded, private, lifecycle.Sayings{}, 0,
+	r, said, err := lifecycle.ReinforceFrom(before, schema.VerdictSucceeded, private, lifecycle.SourceVerdicts{}, 0,
 		memorytest.Noon)
 	require.NoError(t, err)
 	require.Equal(t, schema.FeedbackCorrected, r.Status)
@@ -177,9 +177,9 @@ func TestCorrectionOfASource(t *testing.T) {
 	require.Equal(t, schema.FeedbackCorrected, r.Status)
 	require.Equal(t, lifecycle.Outcomes{Failures: 1}, *r.Outcomes)
 	require.InDelta(t, 0.6, r.After, 1e-9)
-	want := lifecycle.Saying{Verdict: schema.VerdictFailed, Times: 1, Days: 1, Counted: 1, Moved: r.Moved,
+	want := lifecycle.VerdictStreak{Verdict: schema.VerdictFailed, Times: 1, Days: 1, Counted: 1, Moved: r.Moved,
 		At: memorytest.Noon}
-	require.Equal(t, lifecycle.Sayings{OfUses: want}, said)
+	require.Equal(t, lifecycle.SourceVerdicts{OfUses: want}, said)
 	_, _, err = lifecycle.ReinforceFrom(shared, "liked", nil, said, 0, memorytest.Noon)
 	require.Error(t, err)
 }
@@ -193,12 +193,12 @@ func TestCorrectionBetweenUsedAndUnused(t *testing.T) {
 	j.says("a", unused)
 	r := j.corrects("a", failed, unused)
 	require.InDelta(t, 0.6, r.After, 1e-9)
-	require.Equal(t, lifecycle.Saying{}, j.said["a"].OfUnused)
+	require.Equal(t, lifecycle.VerdictStreak{}, j.said["a"].OfUnused)
 	r = j.corrects("a", unused, failed)
 	require.InDelta(t, 0.75, r.After, 1e-9)
 	require.Equal(t, lifecycle.Outcomes{}, j.outcomes())
 	require.InDelta(t, 0.7, j.m.Confidence, 1e-9)
-	require.Equal(t, lifecycle.Saying{}, j.said["a"].OfUses)
+	require.Equal(t, lifecycle.VerdictStreak{}, j.said["a"].OfUses)
 
 	// Of several equal verdicts, one is withdrawn.
 	j = newJury(t, aProcedure(nil))
@@ -317,7 +317,7 @@ func TestHeldVerdictsOnEveryCurve(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := anyRated().Draw(t, "memory")
-		var said lifecycle.Sayings
+		var said lifecycle.SourceVerdicts
 		now, last := memorytest.Noon, m.Salience
 		v := rapid.SampledFrom(allVerdicts).Draw(t, "verdict")
 		for n := range rapid.IntRange(2, 12).Draw(t, "steps") {
@@ -353,10 +353,10 @@ func TestTheFirstVerdictOfASourceCounts(t *testing.T) {
 		m := anyRated().Draw(t, "memory")
 		v := rapid.SampledFrom(allVerdicts).Draw(t, "verdict")
 		now := memorytest.Noon.Add(time.Duration(rapid.Int64Range(-5, 20).Draw(t, "days")) * memorytest.Day)
-		r, said, err := lifecycle.ReinforceFrom(m, v, nil, lifecycle.Sayings{}, 0, now)
+		r, said, err := lifecycle.ReinforceFrom(m, v, nil, lifecycle.SourceVerdicts{}, 0, now)
 		require.NoError(t, err)
 		require.Equal(t, reinforce(t, m, v, nil, now), r)
-		require.Equal(t, lifecycle.Saying{Verdict: v, Times: 1, Days: 1, Counted: memory.Agreed(1, 0), Moved: r.Moved,
+		require.Equal(t, lifecycle.VerdictStreak{Verdict: v, Times: 1, Days: 1, Counted: memory.Agreed(1, 0), Moved: r.Moved,
 			At: r.At}, *said.Of(v))
 	})
 }

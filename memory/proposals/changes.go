@@ -19,7 +19,7 @@ import (
 const OfferedNeighbors = 5
 
 // Offer returns the neighbours for a decision about a fact, best first. Neighbours that the fact seems to change come
-// before those that are only similar. Those that only have words for the same attribute are left out otherwise.
+// before those that are only similar. A memory with the score AttributeScore is offered only if the fact changes it.
 func Offer(fact memory.Fact, found []memory.Neighbor) []memory.Neighbor {
 	if len(found) == 0 || len(found) == 1 && found[0].Score != AttributeScore {
 		return found
@@ -33,9 +33,10 @@ func Offer(fact memory.Fact, found []memory.Neighbor) []memory.Neighbor {
 		if !changeable(fact, n) {
 			continue
 		}
-		r, _ := change.Best(parsed.Statements(n.Content, n.Who), said)
+		known := parsed.Statements(n.Content, n.Who)
+		r, _ := change.Best(known, said)
 		changed[n.ID] = reported(fact, said, r) && !holdBoth(n, fact) &&
-			(n.Score != AttributeScore || r.Certainty == change.Sure)
+			(n.Score != AttributeScore || r.Certainty == change.Sure && haveOneAttribute(known, said))
 	}
 	out := slices.DeleteFunc(slices.Clone(found), func(n memory.Neighbor) bool {
 		return n.Score == AttributeScore && !changed[n.ID]

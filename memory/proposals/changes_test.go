@@ -1,6 +1,7 @@
 package proposals_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -122,6 +123,44 @@ func TestMostChangedNeighborsAreOffered(t *testing.T) {
 	offered := proposals.Offer(fact, found)
 	require.Len(t, offered, proposals.OfferedNeighbors)
 	require.Equal(t, "The launch is planned for May 3.", offered[0].Content)
+}
+
+// A memory that was found only by words for the fact's attribute is offered if the fact gives the attribute another
+// value. One that says something else in such words is not, or the fact would supersede it.
+func TestMemoriesWithWordsForTheAttributeAreOfferedIfTheyChange(t *testing.T) {
+	t.Parallel()
+	for said, tt := range map[string]struct{ changed, other []string }{
+		"I moved to Antwerp.": {[]string{"I live in Ghent.", "Our flat is in Ghent."},
+			[]string{"My house has a red door.", "I live with Tom.", "I live alone.", "The town has a flat road.",
+				"My house is near Central Park.", "My home office is in the attic.", "The address book is on my phone.",
+				"My flat is cold.", "My apartment is on the third floor.", "My house insurance is with Allianz."}},
+		"I joined Globex.": {[]string{"I work at Acme.", "I work for Acme."},
+			[]string{"I work with Tom.", "My job is stressful.", "My company car is a Golf."}},
+		"We switched to Mattermost.":  {[]string{"We use Slack for chat."}, nil},
+		"I've switched to green tea.": {[]string{"I drink coffee in the morning."}, nil},
+	} {
+		fact := memory.Fact{Content: said, SaidAt: tuesday}
+		offered := func(text string) []memory.Neighbor {
+			n := neighbor(text, text, monday)
+			n.Score = proposals.AttributeScore
+			return proposals.Offer(fact, []memory.Neighbor{n})
+		}
+		for _, text := range tt.changed {
+			require.Len(t, offered(text), 1, "%s %s", text, said)
+		}
+		for _, text := range tt.other {
+			require.Empty(t, offered(text), "%s %s", text, said)
+		}
+	}
+}
+
+func TestAttributeWords(t *testing.T) {
+	t.Parallel()
+	words := func(text string) []string { return proposals.AttributeWords(memory.Fact{Content: text}) }
+	require.Subset(t, words("I moved to Oslo."), []string{"live", "home"})
+	require.Subset(t, words("I joined Globex."), []string{"work", "employer"})
+	require.Empty(t, words("I climbed a hill near Oslo."))
+	require.Empty(t, words(strings.Repeat("I moved to Oslo. ", 100)), "a long text has many statements")
 }
 
 func TestEvaluateChanges(t *testing.T) {

@@ -58,6 +58,10 @@ type SearchWidth struct {
 	// Pairs is for texts of few words, such as claims and facts, which rarely contain most of a query. If all words of
 	// the query are common, memories are selected that contain the rarest word and any other.
 	Pairs bool
+
+	// Rare is for words that are not in the text, such as other words for its attribute. Only rare words select
+	// memories, at most Matches. If all words are common, the search finds nothing.
+	Rare bool
 }
 
 // Wider returns the width of a second search, for when the first one found too few results: the asker may see only a
@@ -74,8 +78,8 @@ var (
 	// FocusedSearch is for a decision, which needs the memories that a fact may repeat or contradict. They share its
 	// rare words.
 	FocusedSearch = SearchWidth{Terms: 8, Matches: 200, Pairs: true}
-	// AttributeSearch is for a decision, too: words for the attribute of a fact, most of which no memory has.
-	AttributeSearch = SearchWidth{Terms: 24, Matches: 400}
+	// AttributeSearch is for a decision too: other words for the attribute of a fact. Most are in no memory.
+	AttributeSearch = SearchWidth{Terms: 24, Matches: 400, Rare: true}
 	// ShortSearch is for short texts about memories: claims, hints, summaries, names.
 	ShortSearch = SearchWidth{Terms: 24, Matches: 3_000, Pairs: true}
 )
@@ -154,14 +158,16 @@ func PlanText(lexemes []Lexeme, corpus Corpus, width SearchWidth) TextPlan {
 	budget := width.Matches
 	for _, l := range known {
 		p.Terms = append(p.Terms, Term{Lexeme: l.Text, Weight: idf(l.Docs, corpus.Docs) / total})
-		if l.Docs <= budget || len(known) == 1 {
+		if l.Docs <= budget || len(known) == 1 && !width.Rare {
 			p.any = append(p.any, l.Text)
 			budget -= l.Docs
 			p.selected += float64(l.Docs)
 		}
 	}
 	switch rest := len(p.any); { // known is sorted, the rarest first
-	case rest == len(known):
+	case width.Rare && rest == 0:
+		return TextPlan{}
+	case width.Rare, rest == len(known):
 	case width.Pairs && rest == 0:
 		p.common, p.pairs = p.Terms, true
 	case !width.Pairs && (rest == 0 || p.selected < float64(width.Enough)):

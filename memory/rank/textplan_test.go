@@ -50,6 +50,10 @@ func TestPlanText(t *testing.T) {
 	width.Pairs = true
 	require.Equal(t, "l1 & (l0 | l2)", plan(900, 800, 950).Match(plain),
 		"short texts rarely contain most words of a query")
+	width.Pairs, width.Rare = false, true
+	require.Equal(t, "l1 | l2", plan(900, 5, 60, 70).Match(plain), "only rare words select")
+	require.True(t, plan(900).IsEmpty(), "one common word")
+	require.True(t, plan(900, 800, 950).IsEmpty(), "common words together")
 	require.True(t, plan(0, 0).IsEmpty())
 	require.True(t, plan().IsEmpty())
 	require.True(t, rank.PlanText([]rank.Lexeme{{Text: "x", Docs: 1}}, rank.Corpus{}, width).IsEmpty())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -110,13 +111,11 @@ func (a *Adviser) advise(ctx context.Context, id uuid.UUID, req api.AdviseReques
 	types, stats := map[string]schema.MemoryType{}, map[string]evidence.Stats{}
 	for _, c := range candidates {
 		types[c.ID], stats[c.ID] = schema.TypeCompetence, c.Stats
-		if others, ok := public[c.ID]; ok { // reports are counted after those that count for everyone
-			stats[c.ID] = others
-		}
 		if c.Plan != nil {
 			types[c.ID] = schema.TypePlanGraph
 		}
 	}
+	maps.Copy(stats, public) // a report is counted after the outcomes that count for everyone
 	options := answer.Others
 	if answer.Best != nil {
 		options = slices.Concat([]advice.Option{*answer.Best}, options)
@@ -150,7 +149,7 @@ func (a *Adviser) filter(p schema.Principal, policy schema.ReadPolicy) pg.Filter
 }
 
 // candidates reads possible solutions: procedures for the same problem, or else those that share words with it, and
-// those that share words with the task. public is that of candidatesOf.
+// those that share words with the task. public is as in candidatesOf.
 func (a *Adviser) candidates(ctx context.Context, f pg.Filter, s advice.Situation) (out []advice.Candidate,
 	public map[string]evidence.Stats, err error) {
 	problem := signature.OfError(s.Error)

@@ -30,7 +30,8 @@ const Held = `
 	CASE WHEN v.verdict = 'succeeded' THEN v.times - v.counted ELSE 0 END AS held_successes,
 	CASE WHEN v.verdict = 'failed' THEN v.times - v.counted ELSE 0 END AS held_failures`
 
-// HeldVerdicts renders the join of a reader's verdicts v on the uses of the memories m.
+// HeldVerdicts renders the join of a reader's verdicts v on the uses of the memories m. Their source is that of
+// memory.VerdictSourceOf; the agent itself has no rows for its private memories.
 func HeldVerdicts(p schema.Principal, args Args) string {
 	args["held_agent"], args["held_user"] = p.Agent, evidence.UserKey(p.Tenant, p.Agent, p.User)
 	return `

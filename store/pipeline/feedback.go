@@ -56,7 +56,7 @@ type feeding struct {
 	retrieval uuid.UUID
 	rows      map[uuid.UUID]commit.MemoryRow
 	said      map[uuid.UUID]lifecycle.PriorVerdict
-	judges    judges
+	sources   sources
 }
 
 func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
@@ -97,7 +97,7 @@ func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
 	if f.said, err = f.priorVerdicts(ctx, ids); err != nil {
 		return out, err
 	}
-	if f.judges, err = f.readJudges(ctx); err != nil {
+	if f.sources, err = f.readSources(ctx); err != nil {
 		return out, err
 	}
 	for _, v := range verdicts {
@@ -169,7 +169,7 @@ func (f *feeding) item(v lifecycle.ItemVerdict) (schema.FeedbackResultItem, erro
 			v.Verdict = said.Verdict
 		}
 	}
-	r, err := f.judge(m, v.Verdict, earlier)
+	r, err := f.effect(m, v.Verdict, earlier)
 	if err != nil {
 		return out, err
 	}
@@ -184,7 +184,7 @@ func (f *feeding) item(v lifecycle.ItemVerdict) (schema.FeedbackResultItem, erro
 	if earlier != nil {
 		out.Corrects = earlier.Verdict
 	}
-	if f.judges.bound(m.ID) {
+	if f.sources.othersRead(m.ID) {
 		out.CountsFor, out.Held = schema.ReachAll, r.Held
 		if r.Held != "" {
 			out.CountsFor = schema.ReachOwn
@@ -257,19 +257,7 @@ func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Re
 		metadata["confidence_before"], metadata["confidence_after"] = m.Confidence, r.Confidence
 		metadata["success_count"], metadata["failure_count"] = r.Outcomes.Successes, r.Outcomes.Failures
 	}
-	f.Queue.Queue(feedbackSQL, pg.Args{
-		"tenant":       f.Tenant,
-		"retrieval_id": f.retrieval,
-		"memory_id":    m.ID,
-		"verdict":      v,
-		"weight":       r.Weight,
-		"moved":        r.Moved,
-		"counted":      commit.Nullable(r.Counted),
-		"by_source":    f.judges.bound(m.ID),
-		"effective_at": r.At,
-		"actor":        f.in.Request.By(),
-		"now":          f.Now,
-	})
+	f.keepVerdict(m.ID, v, r)
 	action := schema.AuditPenalise
 	if r.Reinforced {
 		action = schema.AuditReinforce
@@ -284,6 +272,23 @@ func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Re
 		Reason: cmp.Or(reason, "feedback on a retrieval: "+string(v)),
 		Action: action, Metadata: metadata})
 	return nil
+}
+
+// keepVerdict stores a verdict with its retrieval.
+func (f *feeding) keepVerdict(id uuid.UUID, v schema.Verdict, r lifecycle.Reinforcement) {
+	f.Queue.Queue(feedbackSQL, pg.Args{
+		"tenant":       f.Tenant,
+		"retrieval_id": f.retrieval,
+		"memory_id":    id,
+		"verdict":      v,
+		"weight":       r.Weight,
+		"moved":        r.Moved,
+		"counted":      commit.Nullable(r.Counted),
+		"by_source":    f.sources.othersRead(id),
+		"effective_at": r.At,
+		"actor":        f.in.Request.By(),
+		"now":          f.Now,
+	})
 }
 
 // feedbackSQL stores a verdict, or corrects an earlier one.
@@ -303,49 +308,49 @@ const feedbackSQL = `
 		corrections = x.corrections + 1,
 		updated_at = excluded.updated_at`
 
-// maxJudged is the number of rows of sources that are kept for a memory, those with the newest verdicts.
-const maxJudged = 1_000
+// maxSources is the number of rows of sources that are kept for a memory, those with the newest verdicts.
+const maxSources = 1_000
 
-// judges are the sources of verdicts on the memories of a feedback that others read too.
-type judges struct {
-	of     map[uuid.UUID]string // UserKey of the source by memory; a memory that no one else reads is missing
-	said   map[uuid.UUID]lifecycle.Sayings
-	agreed map[agreement]int
+// sources are the source of a feedback and the others, for the memories that others read too.
+type sources struct {
+	of     map[uuid.UUID]string // UserKey of the feedback's source by memory; only memories that others read
+	said   map[uuid.UUID]lifecycle.SourceVerdicts
+	agreed map[agreement]int // largest number of days on which another source gave the verdict
 }
 
-// agreement is a verdict of other sources.
+// agreement identifies a verdict that other sources gave on a memory.
 type agreement struct {
 	memory  uuid.UUID
 	verdict schema.Verdict
 }
 
-// bound reports whether others read a memory too.
-func (j judges) bound(id uuid.UUID) bool {
-	_, ok := j.of[id]
+// othersRead reports whether others read a memory too.
+func (s sources) othersRead(id uuid.UUID) bool {
+	_, ok := s.of[id]
 	return ok
 }
 
-// readJudges reads the sources of the locked memories, after their locks.
-func (f *feeding) readJudges(ctx context.Context) (judges, error) {
+// readSources reads the sources of the locked memories, after their locks.
+func (f *feeding) readSources(ctx context.Context) (sources, error) {
 	p := f.in.Request.Principal
-	out := judges{of: map[uuid.UUID]string{}, said: map[uuid.UUID]lifecycle.Sayings{}, agreed: map[agreement]int{}}
+	out := sources{of: map[uuid.UUID]string{}, said: map[uuid.UUID]lifecycle.SourceVerdicts{}, agreed: map[agreement]int{}}
 	var ids []uuid.UUID
 	var keys []string
 	for id, m := range f.rows {
-		if judge, ok := memory.JudgeOf(p, m.Holding()); ok {
-			out.of[id] = evidence.UserKey(f.Tenant, judge.Agent, judge.User)
+		if source, ok := memory.VerdictSourceOf(p, m.Holding()); ok {
+			out.of[id] = evidence.UserKey(f.Tenant, source.Agent, source.User)
 			ids, keys = append(ids, id), append(keys, out.of[id])
 		}
 	}
 	if len(ids) == 0 {
 		return out, nil
 	}
-	// The sources of a memory are either agents or users. Others remain if the memory had other readers before.
+	// The sources of a memory are agents, or users of its agent. Rows of the other kind do not count.
 	found, err := commit.Rows[struct {
 		ID     uuid.UUID `db:"memory_id"`
 		Own    bool
 		Agreed int
-		lifecycle.Saying
+		lifecycle.VerdictStreak
 	}](ctx, f.Tx, `
 		SELECT v.memory_id, true AS own, v.verdict, v.times, v.days, v.counted, v.moved, v.at, 0 AS agreed
 		FROM unnest(@ids::uuid[], @keys::text[]) j(id, key)
@@ -368,34 +373,34 @@ func (f *feeding) readJudges(ctx context.Context) (judges, error) {
 			continue
 		}
 		said := out.said[r.ID]
-		*said.Of(r.Verdict) = r.Saying
+		*said.Of(r.Verdict) = r.VerdictStreak
 		out.said[r.ID] = said
 	}
 	return out, nil
 }
 
-// judge computes the effect of a verdict, and stores what its source says now if others read the memory too.
-func (f *feeding) judge(m commit.MemoryRow, v schema.Verdict, earlier *lifecycle.PriorVerdict) (
+// effect computes the effect of a verdict, and stores the streaks of its source if others read the memory too.
+func (f *feeding) effect(m commit.MemoryRow, v schema.Verdict, earlier *lifecycle.PriorVerdict) (
 	lifecycle.Reinforcement, error) {
-	if !f.judges.bound(m.ID) {
+	if !f.sources.othersRead(m.ID) {
 		return lifecycle.Reinforce(m.Rated(), v, earlier, f.Now)
 	}
-	before := f.judges.said[m.ID]
-	r, now, err := lifecycle.ReinforceFrom(m.Rated(), v, earlier, before, f.judges.agreed[agreement{m.ID, v}], f.Now)
+	before := f.sources.said[m.ID]
+	r, now, err := lifecycle.ReinforceFrom(m.Rated(), v, earlier, before, f.sources.agreed[agreement{m.ID, v}], f.Now)
 	if err != nil {
 		return r, err
 	}
-	f.saves(m.ID, true, before.OfUses, now.OfUses)
-	f.saves(m.ID, false, before.OfUnused, now.OfUnused)
+	f.saveStreak(m.ID, true, before.OfUses, now.OfUses)
+	f.saveStreak(m.ID, false, before.OfUnused, now.OfUnused)
 	return r, nil
 }
 
-// saves stores what the source of the feedback says now of the uses of a memory, or of its results that were not used.
-func (f *feeding) saves(id uuid.UUID, used bool, before, now lifecycle.Saying) {
+// saveStreak stores the source's streak of verdicts on the uses of a memory, or on results that were not used.
+func (f *feeding) saveStreak(id uuid.UUID, used bool, before, now lifecycle.VerdictStreak) {
 	if now == before {
 		return
 	}
-	args := pg.Args{"tenant": f.Tenant, "memory": id, "agent": f.in.Request.Principal.Agent, "user": f.judges.of[id],
+	args := pg.Args{"tenant": f.Tenant, "memory": id, "agent": f.in.Request.Principal.Agent, "user": f.sources.of[id],
 		"used": used}
 	if now.Verdict == "" {
 		f.Queue.Queue(`
@@ -404,15 +409,15 @@ func (f *feeding) saves(id uuid.UUID, used bool, before, now lifecycle.Saying) {
 		return
 	}
 	if before.Verdict == "" {
-		f.Queue.Queue(pruneJudgesSQL, pg.Args{"tenant": f.Tenant, "memory": id, "kept": maxJudged - 1})
+		f.Queue.Queue(pruneSourcesSQL, pg.Args{"tenant": f.Tenant, "memory": id, "kept": maxSources - 1})
 	}
 	args["verdict"], args["times"], args["days"], args["counted"] = now.Verdict, now.Times, now.Days, now.Counted
 	args["moved"], args["at"] = now.Moved, now.At
-	f.Queue.Queue(judgeSQL, args)
+	f.Queue.Queue(sourceSQL, args)
 }
 
-// pruneJudgesSQL makes room for another source.
-const pruneJudgesSQL = `
+// pruneSourcesSQL makes room for another source.
+const pruneSourcesSQL = `
 	DELETE FROM verdict_sources v
 	WHERE v.tenant = @tenant AND v.memory_id = @memory AND (v.agent_id, v.user_key, v.used) IN (
 		SELECT o.agent_id, o.user_key, o.used
@@ -421,7 +426,7 @@ const pruneJudgesSQL = `
 		ORDER BY o.at DESC, o.agent_id, o.user_key, o.used
 		OFFSET @kept)`
 
-const judgeSQL = `
+const sourceSQL = `
 	INSERT INTO verdict_sources (tenant, memory_id, agent_id, user_key, used, verdict, times, days, counted, moved, at)
 	VALUES (@tenant, @memory, @agent, @user, @used, @verdict, @times, @days, @counted, @moved, @at)
 	ON CONFLICT (tenant, memory_id, agent_id, user_key, used) DO UPDATE

@@ -416,7 +416,8 @@ const endedRun = `tenant = @tenant AND created_at < @before
 	AND coalesce(finished_at, confirmed_at, expires_at) < @before`
 
 // forgetRuns removes runs of Forget: their echoes, their items, and then the runs. A confirmed run stays until it
-// has ended, because its window begins with its end. Afterwards it removes the records of other removals.
+// has ended, because its window begins with its end. Afterwards it removes the records of removed topics and
+// artifacts.
 func (p *purging) forgetRuns(ctx context.Context) error {
 	before, ends := lifecycle.ExpiredBefore(p.rules.For(schema.RetainForgetRuns, schema.Any, schema.Any), p.in.At)
 	if !ends {

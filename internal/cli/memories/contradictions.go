@@ -1,6 +1,7 @@
 package memories
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -29,10 +30,7 @@ JSON is {"items":[…],"next":"CURSOR"}; --before takes next, for the next page.
 ` + scopesHelp,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := app.CheckLimit("limit", limit, pg.MaxPage); err != nil {
-				return err
-			}
-			if err := app.CheckAllScopes(a, all); err != nil {
+			if err := cmp.Or(app.CheckLimit("limit", limit, pg.MaxPage), app.CheckAllScopes(a, all)); err != nil {
 				return err
 			}
 			st, err := a.OpenStore(cmd.Context())

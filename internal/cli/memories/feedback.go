@@ -185,7 +185,7 @@ func feedbackNote(r schema.FeedbackResultItem) string {
 	case schema.HeldOneSource:
 		held = "others read it too: it counts for them when another one says the same"
 	case schema.HeldRepeated:
-		held = "others read it too: for them, a day counts once"
+		held = "others read it too: one such verdict a day counts for them"
 	}
 	switch r.Status {
 	case schema.FeedbackReinforced, schema.FeedbackPenalised:

@@ -1,6 +1,7 @@
 package memories
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,10 +53,7 @@ func newReviewList(a *app.App) *cobra.Command {
 			if f.State = schema.ReviewFilter(state); !f.State.Valid() {
 				return app.Invalid("state", "must be waiting, decided or all")
 			}
-			if err := app.CheckLimit("limit", limit, pg.MaxPage); err != nil {
-				return err
-			}
-			if err := app.CheckAllScopes(a, f.AllScopes); err != nil {
+			if err := cmp.Or(app.CheckLimit("limit", limit, pg.MaxPage), app.CheckAllScopes(a, f.AllScopes)); err != nil {
 				return err
 			}
 			st, err := a.OpenStore(cmd.Context())

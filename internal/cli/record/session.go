@@ -337,15 +337,17 @@ func newSessionList(a *app.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.Print(out, func(t *app.Text) {
-			rows := make([][]string, len(found))
-			for i, s := range found {
-				rows[i] = []string{s.Session, s.AgentID, schema.UserOf(s.Scope), s.State, strconv.Itoa(s.Events), s.Stream,
-					app.When(s.UpdatedAt)}
-			}
-			t.Table("SESSION AGENT USER STATE EVENTS STREAM UPDATED", rows)
-			t.Note(out.Note)
-		})
+		return a.Print(out, out.text)
 	}
 	return cmd
+}
+
+func (l SessionList) text(t *app.Text) {
+	rows := make([][]string, len(l.Sessions))
+	for i, s := range l.Sessions {
+		rows[i] = []string{s.Session, s.AgentID, schema.UserOf(s.Scope), s.State, strconv.Itoa(s.Events), s.Stream,
+			app.When(s.UpdatedAt)}
+	}
+	t.Table("SESSION AGENT USER STATE EVENTS STREAM UPDATED", rows)
+	t.Note(l.Note)
 }
