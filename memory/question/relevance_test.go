@@ -29,6 +29,37 @@ func TestAnswerIsMostRelevant(t *testing.T) {
 	}
 }
 
+// A question who someone is asks for that person, and is not about that person's things.
+func TestQuestionsWhoSomeoneIs(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ question, answer, other string }{
+		{"Who is our landlord?", "Gareth is our landlord.", "Rolf asked the landlord for a rack."},
+		{"Who is my girlfriend now?", "Marit is my girlfriend.", "Tom's girlfriend is Ines."},
+		{"Who is my boss?", "I report to Ines.", "Tom reports to Olga."},
+		{"Who is my sister married to?", "My sister is married to Tom.", "I am married to Ana."},
+	} {
+		q := Read(c.question)
+		answer, other := q.Relevance(ReadText(c.answer, "")), q.Relevance(ReadText(c.other, ""))
+		require.GreaterOrEqual(t, answer, 0.2, c.question)
+		require.Greater(t, answer, other, c.question)
+	}
+}
+
+// "Run" and "book" say nothing of their own in "runs on port 80" and "is booked for May". As nouns they do.
+func TestNounsWithTheFormOfALightVerb(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ question, answer, other string }{
+		{"Do I like running?", "I hate running.", "I hate olives."},
+		{"Do I like running?", "I enjoy running in the park.", "I enjoy the opera."},
+		{"Where is my book?", "My book is on the balcony.", "My coat is in the hall."},
+	} {
+		q := Read(c.question)
+		answer, other := q.Relevance(ReadText(c.answer, "")), q.Relevance(ReadText(c.other, ""))
+		require.GreaterOrEqual(t, answer, 0.2, c.answer)
+		require.Greater(t, answer, other, c.answer)
+	}
+}
+
 // A fact about the asker does not answer a question about a relative.
 func TestQuestionsAboutAnOccupation(t *testing.T) {
 	t.Parallel()
