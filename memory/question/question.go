@@ -291,6 +291,9 @@ func vocabularyOf(text []frame.Sentence, who string, frames []frame.Frame) vocab
 	for _, f := range frames { // implied terms: "joined Globex" is about an employer
 		for _, t := range f.Topic {
 			note(t)
+			if english.People[t] && f.Copular && len(f.Values) == 1 && f.Values[0].Kind == frame.KindName {
+				v.concepts[english.ConceptName] = true // "Clara is my wife"
+			}
 		}
 		kin = kin || f.Kin
 	}
