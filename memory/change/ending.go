@@ -29,9 +29,9 @@ func dropped(a, b frame.Frame) Relation {
 	return Relation{Certainty: Sure, Change: Ends, Why: WhyEnded}
 }
 
-// cancelled compares something planned, regular or subscribed to with its cancellation: "the standup is at 9:15",
-// "we cancelled the daily standup"; "I get a box of cheese by post", "I cancelled the cheese box"; "we're going to Crete
-// in July", "the trip to Crete is cancelled".
+// cancelled compares something planned, regular or subscribed to with its cancellation: "the standup is at 9:15", "we
+// cancelled the daily standup"; "I get a box of cheese by post", "I cancelled the cheese box"; "we're going to Crete in
+// July", "the trip to Crete is cancelled".
 func cancelled(a, b frame.Frame) Relation {
 	x, y := a.Outline, b.Outline
 	if !cancelling[y.Verb] || a.Negated || b.Negated || a.Ended || a.Past || b.Past || b.Hedged || b.Undecided || x.Able ||
@@ -72,8 +72,8 @@ var (
 	journeys   = english.Stems("trip flight holiday visit journey tour drive vacation weekend week stay")
 )
 
-// movedHouse compares where a person lives with a move into another place: "Mum lives in a flat in Cork", "Mum has moved
-// into a care home in Galway".
+// movedHouse compares where a person lives with a move into another place: "Mum lives in a flat in Cork", "Mum has
+// moved into a care home in Galway".
 func movedHouse(a, b frame.Frame) Relation {
 	x, y := a.Outline, b.Outline
 	if !living[x.Verb] || y.Verb != english.StemOf("move") || y.Passive || a.Negated || b.Negated || a.Past || b.Past ||
@@ -111,8 +111,8 @@ var living = english.Stems("live reside stay dwell")
 // conveyed compares how someone gets somewhere: "I take the bus to school", "I cycle to school now".
 func conveyed(a, b frame.Frame) Relation {
 	x, y := a.Outline, b.Outline
-	if b.Cue < frame.CueNow || !travelling[x.Verb] || !travelling[y.Verb] || a.Negated || b.Negated || a.Ended || b.Ended ||
-		a.Past || b.Past || b.Undecided || a.Event || len(x.Parts) < 2 || len(y.Parts) < 2 ||
+	if b.Cue < frame.CueNow || !travelling[x.Verb] || !travelling[y.Verb] || a.Negated || b.Negated || a.Ended ||
+		b.Ended || a.Past || b.Past || b.Undecided || a.Event || len(x.Parts) < 2 || len(y.Parts) < 2 ||
 		!samePart(a, b, x.Parts[0], y.Parts[0]) {
 		return Relation{}
 	}
@@ -184,8 +184,8 @@ var stateEnds = []struct{ states, deeds, objects english.WordSet }{
 // outgrown compares a person's state with a deed that does not go with it: "Eva is pregnant", "Eva had her baby".
 func outgrown(a, b frame.Frame) Relation {
 	x, y := a.Outline, b.Outline
-	if !a.Copular || a.Negated || a.Ended || a.Past || b.Negated || b.Past || b.Ended || b.Hedged || b.Undecided || y.Able ||
-		y.Passive || len(x.Parts) == 0 || len(y.Parts) == 0 || !samePart(a, b, x.Parts[0], y.Parts[0]) {
+	if !a.Copular || a.Negated || a.Ended || a.Past || b.Negated || b.Past || b.Ended || b.Hedged || b.Undecided ||
+		y.Able || y.Passive || len(x.Parts) == 0 || len(y.Parts) == 0 || !samePart(a, b, x.Parts[0], y.Parts[0]) {
 		return Relation{}
 	}
 	var state []string

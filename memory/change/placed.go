@@ -122,8 +122,8 @@ var (
 // unable compares what someone cannot do with having done it: "I can't swim", "I swam fifty metres today".
 func unable(a, b frame.Frame) Relation {
 	x, y := a.Outline, b.Outline
-	if !a.Negated || !x.Able || b.Negated || b.Past || b.Hedged || y.Able || y.Passive || x.Verb == "" || x.Verb != y.Verb ||
-		english.LightVerbs[x.Verb] || a.Sentiment != 0 || len(x.Parts) == 0 || len(y.Parts) == 0 ||
+	if !a.Negated || !x.Able || b.Negated || b.Past || b.Hedged || y.Able || y.Passive || x.Verb == "" ||
+		x.Verb != y.Verb || english.LightVerbs[x.Verb] || a.Sentiment != 0 || len(x.Parts) == 0 || len(y.Parts) == 0 ||
 		x.Parts[0].Role != frame.RoleAgent || y.Parts[0].Role != frame.RoleAgent ||
 		!samePart(a, b, x.Parts[0], y.Parts[0]) {
 		return Relation{}

@@ -51,8 +51,8 @@ func TestRejectionOfAnotherThing(t *testing.T) {
 func TestWhatFailedIsReplaced(t *testing.T) {
 	requirePairs(t, []pair{
 		{"The summer party takes place in Lucca.", "Lucca fell through, the summer party is going to be in Siena.", Likely},
-		{"The chess group meets in the old mill.", "The old mill was too noisy, so the chess group has moved into the town hall.",
-			Sure},
+		{"The chess group meets in the old mill.",
+			"The old mill was too noisy, so the chess group has moved into the town hall.", Sure},
 
 		{"The hall is in Rome.", "The hall was too small, so the choir sings in a tent.", Unrelated},
 		{"The summer party takes place in Lucca.", "Lucca was too hot for the hike, the hike is going to be in Siena.",

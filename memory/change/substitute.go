@@ -42,7 +42,9 @@ func substituted(a, b frame.Frame, m alignment) Relation {
 		english.Opposite(m.restA[0], m.restB[0]) {
 		return Relation{Certainty: Sure, Change: Updates, Why: WhyOpposite}
 	}
-	if len(attributes) == 0 && exact && (frame.SingleKind(va.Kind) || va.Often() && vb.Often()) && len(m.shared) > 0 && !frame.Personal(a) {
+	often := va.Often() && vb.Often()
+	if len(attributes) == 0 && exact && (frame.SingleKind(va.Kind) || often) && len(m.shared) > 0 &&
+		!frame.Personal(a) {
 		attributes = m.shared // "the demo": the thing itself is scheduled
 	}
 	if len(attributes) == 0 && !category && sameSlot(a, b, va, vb) && exact && sharesSubject(m) &&
@@ -75,7 +77,7 @@ func substituted(a, b frame.Frame, m alignment) Relation {
 			}
 		}
 	}
-	single := !plural && (frame.SingleKind(va.Kind) || va.Often() && vb.Often() || english.SingleConcepts[concept] &&
+	single := !plural && (frame.SingleKind(va.Kind) || often || english.SingleConcepts[concept] &&
 		!paidFor(concept, va) && !(concept == "RETENTION" && va.Preposition+vb.Preposition == "") ||
 		a.Holder && b.Holder && english.HolderConcepts[concept] || isFavorite(a) && isFavorite(b) ||
 		definite(a, b, va, vb, category))

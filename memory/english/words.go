@@ -100,8 +100,8 @@ var (
 )
 
 // SoftTerms has words that occur with many attributes and so do not distinguish attributes.
-var SoftTerms = Stems(`book cap team service system project app application tool time date value day make place thing company
-	people person use user setup per event order set length default main primary official daily everyday everybody
+var SoftTerms = Stems(`book cap team service system project app application tool time date value day make place thing
+	company people person use user setup per event order set length default main primary official daily everyday everybody
 	each client usual regular normal`)
 
 // Environments has environments and seasons to which a statement may be limited.

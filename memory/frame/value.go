@@ -140,8 +140,9 @@ func TypedValues(ts []english.Token) []Value {
 
 // valueWords are the words without a digit or a symbol that can begin a value, except those that begin with "mid-".
 var valueWords = func() map[string]bool {
-	out := english.Words(`tomorrow tonight next end early late mid first second third fourth last beginning start middle noon
-		midday midnight half quarter once twice thrice every each`, english.MonthNames, english.ShortMonthNames, english.WeekdayNames, english.WeekdayPlurals)
+	out := english.Words(`tomorrow tonight next end early late mid first second third fourth last beginning start middle
+		noon midday midnight half quarter once twice thrice every each`,
+		english.MonthNames, english.ShortMonthNames, english.WeekdayNames, english.WeekdayPlurals)
 	for w := range weekAb {
 		out[w] = true
 	}

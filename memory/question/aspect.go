@@ -128,7 +128,8 @@ func happened(ts []english.Token, i int) (done, verb bool) {
 		t.Low == "used" {
 		return false, false
 	}
-	past := english.PastTense(t) || (invariable[t.Low] || english.PastAsPresent(t)) && i > 0 && !before.Is("to", "i", "we", "you", "they", "not") &&
+	past := english.PastTense(t) || (invariable[t.Low] || english.PastAsPresent(t)) && i > 0 &&
+		!before.Is("to", "i", "we", "you", "they", "not") &&
 		!english.IsAux(before)
 	if english.IsAux(t) && !(t.Low == "had" && i+1 < len(ts) && begins(ts[i+1])) {
 		return false, false

@@ -37,8 +37,8 @@ type Session struct {
 	ClosedAt *time.Time `json:"closed_at,omitempty"`
 }
 
-const sessionColumns = `s.id, s.workflow_id, s.agent_id, s.scope, s.session, s.stream, s.state, s.first_seq, s.last_seq, s.events,
-	s.opened_at, s.updated_at, s.closed_at`
+const sessionColumns = `s.id, s.workflow_id, s.agent_id, s.scope, s.session, s.stream, s.state, s.first_seq, s.last_seq,
+	s.events, s.opened_at, s.updated_at, s.closed_at`
 
 // ListInput is a request to list sessions of a tenant.
 type ListInput struct {
