@@ -111,7 +111,7 @@ func (r *reader) caused() {
 	}
 	for i := noun + 2; i < min(len(r.ts), noun+5) && r.ts[i-1].End == 0; i++ {
 		switch t := r.ts[i]; {
-		case r.ts[at].Is("had", "got") && english.Participle(t):
+		case r.ts[at].Is("had", "got") && english.Participle(t) && english.IsContent(r.ts[i-1]):
 			be := english.Token{Text: "was", Low: "be", Stem: "be"}
 			r.ts = slices.Concat(r.ts[noun:i], []english.Token{be}, r.ts[i:])
 		case setters[r.ts[at].Stem] && t.Low == "to" && i+1 < len(r.ts) && english.IsVerb(r.ts[i+1]):
