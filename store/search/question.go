@@ -143,21 +143,6 @@ func (q Question) ofTenant(alias string, f pg.Filter) string {
 // planOnceUpTo is the number of memories of a tenant up to which one plan serves all its searches by words.
 const planOnceUpTo = 20_000
 
-// textPlans plans the search of several texts within a transaction. It also returns the size of the tenant's text
-// that it planned for.
-func textPlans(ctx context.Context, tx pgx.Tx, tenant string, texts []string, width rank.SearchWidth) ([]rank.TextPlan,
-	rank.Corpus, error) {
-	lexemes, corpus, err := textLexemes(ctx, tx, tenant, texts)
-	if err != nil {
-		return nil, corpus, err
-	}
-	plans := make([]rank.TextPlan, len(texts))
-	for i := range texts {
-		plans[i] = rank.PlanText(lexemes[i], corpus, width)
-	}
-	return plans, corpus, nil
-}
-
 // textLexemes analyses texts within a transaction: in English, and in their own language if it is another. Memories from
 // before languages were recognised are indexed in English.
 func textLexemes(ctx context.Context, tx pgx.Tx, tenant string, texts []string) ([][]rank.Lexeme, rank.Corpus, error) {
