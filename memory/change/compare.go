@@ -367,13 +367,13 @@ func partOf(short, long string) bool {
 func exclusive(a, b frame.Frame) bool {
 	birth := func(f frame.Frame) bool {
 		return slices.ContainsFunc(f.Topic, func(t string) bool {
-			return slices.Contains(english.Concepts[t], english.ConceptBirth) && t != birthday
+			return slices.Contains(english.Concepts[t], english.ConceptBirth) && t != birthday || t == hometown
 		})
 	}
 	return birth(a) != birth(b)
 }
 
-var birthday = english.StemOf("birthday")
+var birthday, hometown = english.StemOf("birthday"), english.StemOf("hometown")
 
 // ended handles "no longer", "cancelled", "gave up".
 func ended(a, b frame.Frame, m alignment) Relation {

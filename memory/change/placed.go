@@ -11,7 +11,7 @@ import (
 // router up in the living room".
 func placed(a, b frame.Frame) Relation {
 	x, y := a.Outline, b.Outline
-	if !placing[y.Verb] || a.Negated || b.Negated || b.Ended || a.Past || b.Past || x.Verb != "" && !keeping[x.Verb] ||
+	if !putting[y.Verb] || a.Negated || b.Negated || b.Ended || a.Past || b.Past || x.Verb != "" && !keeping[x.Verb] ||
 		x.Able || y.Able || b.Undecided {
 		return Relation{}
 	}
@@ -26,7 +26,7 @@ func placed(a, b frame.Frame) Relation {
 }
 
 var (
-	placing = english.Stems("put place set hang store park plant lay stick pin mount install")
+	putting = english.Stems("put place set hang store park plant lay stick pin mount install")
 	keeping = english.Stems("keep store hang stand sit lie stay live park lay")
 	places  = english.Words("in into on onto under behind at inside above below beside next near")
 )

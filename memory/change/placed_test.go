@@ -110,3 +110,22 @@ func TestVerbsThatAreInNoList(t *testing.T) {
 		{"The front door opens at 7.", "The back door opens at 9.", Unrelated},
 	})
 }
+
+func TestAHomeIsReplacedOnlyByAHome(t *testing.T) {
+	requirePairs(t, []pair{
+		{"Our flat is in Bergen.", "We moved to Molde.", Sure},
+		{"My address is Oak Street 2.", "My address changed to Elm Street 4.", Sure},
+		{"I work at Initech.", "My employer is Globex now.", Sure},
+
+		{"The town has a flat road.", "I moved to Molde.", Unrelated},
+		{"My house has a red door.", "I moved to Molde.", Unrelated},
+		{"My home office is in the attic.", "I moved to Molde.", Unrelated},
+		{"I live with Tom.", "I moved to Molde.", Unrelated},
+		{"I live alone.", "I moved to Molde.", Unrelated},
+		{"The address book is on my phone.", "I moved to Molde.", Unrelated},
+		{"My hometown is Bergen.", "I moved to Molde.", Unrelated},
+		{"The house of my parents is in Bergen.", "I moved to Molde.", Unrelated},
+		{"I work with Tom.", "I joined Globex.", Unrelated},
+		{"We switched to GitHub Actions.", "We switched to Ansible.", Unrelated},
+	})
+}

@@ -34,8 +34,8 @@ func substituted(a, b frame.Frame, m alignment) Relation {
 	if concept == "DIET" && (va.Category == concept) != (vb.Category == concept) {
 		return Relation{} // "I'm vegetarian", "I eat cheese again": see outgrown
 	}
-	if (concept == "HOME" || concept == "EMPLOYER") && (ofGroup(va) || ofGroup(vb)) {
-		return Relation{} // "I moved to Team Orca", "I joined the chess club"
+	if (concept == "HOME" || concept == "EMPLOYER") && (!whereabouts(a, va) || !whereabouts(b, vb) || exclusive(a, b) || ofRelative(a, m)) {
+		return Relation{}
 	}
 	exact := len(m.restA) == 0 && len(m.restB) == 0 || otherVerb(a, b, m, va, vb)
 	if va.Same(vb) && len(m.restA) == 1 && len(m.restB) == 1 && !restInSubject(a, b, m) &&
@@ -141,6 +141,31 @@ func substituted(a, b frame.Frame, m alignment) Relation {
 	}
 	return out
 }
+
+// whereabouts reports whether a value of a statement about a home or an employer is one: not so in "I live with Tom",
+// "my house has a red door", "my home office is in the attic", "I moved to Team Orca", "I joined the chess club".
+func whereabouts(f frame.Frame, v frame.Value) bool {
+	switch {
+	case ofGroup(v):
+		return false
+	case v.Preposition == "":
+		return v.Kind != frame.KindTerm
+	case v.Kind == frame.KindTerm:
+		return placing[v.Preposition] && (f.MainVerb != "be" || f.Cue >= frame.CueNow)
+	}
+	return placing[v.Preposition]
+}
+
+// ofRelative reports whether the earlier statement is about a relative whom the later does not name: "the house of my
+// parents".
+func ofRelative(a frame.Frame, m alignment) bool {
+	owner := func(t string) bool { return slices.Contains(a.Owners, t) && !frame.IsSpeaker(a, t) }
+	return !slices.ContainsFunc(m.shared, owner) &&
+		slices.ContainsFunc(a.Owners, func(t string) bool { return owner(t) && english.People[t] })
+}
+
+// placing has prepositions before a home or an employer.
+var placing = english.Words("in at to from for into near")
 
 // ofGroup reports whether a value names a group that one can join or move to, no home and no employer.
 func ofGroup(v frame.Value) bool {
