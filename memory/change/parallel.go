@@ -146,7 +146,8 @@ func onlyWhen(p frame.Part) bool {
 // safe now". The phrase is the value, whatever its kind.
 func parallel(a, b frame.Frame) Relation {
 	l := liken(a, b)
-	if !l.one || l.fixed == 0 || l.fixed == 1 && english.ChangeVerbs[b.Outline.Verb] && a.Outline.Verb == b.Outline.Verb || l.some && l.a.Role != frame.RoleObject || l.a.Role == frame.RoleAgent ||
+	onlyVerb := l.fixed == 1 && english.ChangeVerbs[b.Outline.Verb] && a.Outline.Verb == b.Outline.Verb
+	if !l.one || l.fixed == 0 || onlyVerb || l.some && l.a.Role != frame.RoleObject || l.a.Role == frame.RoleAgent ||
 		l.a.Role == "about" || l.a.List || l.b.List ||
 		len(b.Old) > 0 || exclusive(a, b) || a.Negated || b.Negated || a.Ended || b.Ended ||
 		a.Sentiment != 0 || b.Sentiment != 0 {

@@ -34,7 +34,8 @@ func substituted(a, b frame.Frame, m alignment) Relation {
 	if concept == "DIET" && (va.Category == concept) != (vb.Category == concept) {
 		return Relation{} // "I'm vegetarian", "I eat cheese again": see outgrown
 	}
-	if (concept == "HOME" || concept == "EMPLOYER") && (!whereabouts(a, va) || !whereabouts(b, vb) || exclusive(a, b) || ofRelative(a, m)) {
+	if (concept == "HOME" || concept == "EMPLOYER") &&
+		(!whereabouts(a, va) || !whereabouts(b, vb) || exclusive(a, b) || ofRelative(a, m)) {
 		return Relation{}
 	}
 	exact := len(m.restA) == 0 && len(m.restB) == 0 || otherVerb(a, b, m, va, vb)

@@ -127,8 +127,8 @@ var SystemHeads = Stems(`service system app application api engine portal platfo
 	relay archive team project`)
 
 // People are nouns for persons that come with a possessive: "my brother".
-var People = Stems(`brother sister mother father mom dad son daughter parent grandparent wife husband partner boyfriend girlfriend fiance
-	fiancee friend cousin uncle aunt boss manager colleague coworker teacher doctor neighbor neighbour roommate
+var People = Stems(`brother sister mother father mom dad son daughter parent grandparent wife husband partner
+	boyfriend girlfriend fiance fiancee friend cousin uncle aunt boss manager colleague coworker teacher doctor neighbor neighbour roommate
 	flatmate grandmother grandfather grandma grandpa niece nephew client customer landlord mentor intern child twin
 	kid`)
 
