@@ -79,7 +79,7 @@ func TestRemovalsAreRecorded(t *testing.T) {
 		Reason: "asked for"}
 	require.Equal(t, mayas, agent.removals("maya"))
 	require.Equal(t, []schema.Removal{toms, mayas[0], mayas[1], agents}, agent.removals(""))
-	require.Empty(t, agent.removals("nobody"))
+	require.Empty(t, agent.removals("another-user"))
 	require.Zero(t, agent.count("removals", `removals::text LIKE '%canary%' OR removals::text LIKE $1`,
 		"%"+strings.TrimPrefix(both, schema.ArtifactPrefix)+"%"))
 }

@@ -166,7 +166,7 @@ func ofRelative(a frame.Frame, m alignment) bool {
 }
 
 // placing has prepositions before a home or an employer.
-var placing = english.Words("in at to from for into near")
+var placing = english.Words("in at to from for into")
 
 // ofGroup reports whether a value names a group that one can join or move to, no home and no employer.
 func ofGroup(v frame.Value) bool {

@@ -157,11 +157,9 @@ var kinds = Words("PET INSTRUMENT FOOD MEETING DOCTOR PRICE")
 
 // generalWord returns the stem of the general word of each concept.
 var generalWord = func() map[string]string {
-	out := map[string]string{}
-	for line := range strings.Lines(conceptWords) {
-		if name, list, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			out[name] = StemOf(strings.Fields(list)[0])
-		}
+	out := make(map[string]string, len(wordsOf))
+	for name, words := range wordsOf {
+		out[name] = StemOf(words[0])
 	}
 	return out
 }()

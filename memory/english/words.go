@@ -129,8 +129,8 @@ var SystemHeads = Stems(`service system app application api engine portal platfo
 // People are nouns for persons that come with a possessive: "my brother".
 var People = Stems(`brother sister mother father mom dad son daughter parent grandparent wife husband partner
 	boyfriend girlfriend fiance fiancee friend cousin uncle aunt boss manager colleague coworker teacher doctor
-	neighbor neighbour roommate flatmate grandmother grandfather grandma grandpa niece nephew client customer landlord mentor intern child twin
-	kid`)
+	neighbor neighbour roommate flatmate grandmother grandfather grandma grandpa niece nephew client customer landlord
+	mentor intern child twin kid`)
 
 // SelfTerm and TeamTerm are the stems of "I" and "we" in questions and statements.
 const (

@@ -40,29 +40,3 @@ func attributes(statements []frame.Frame) (out []string) {
 	}
 	return out
 }
-
-// haveOneAttribute reports whether a memory that was found only by AttributeWords gives the attribute of a fact a
-// value, as "I live in Ghent" does for "I moved to Oslo". It may say something else in these words: "I live with Tom",
-// "My house has a red door".
-func haveOneAttribute(known, said []frame.Frame) bool {
-	concepts := attributes(said)
-	place := slices.Contains(concepts, "HOME") || slices.Contains(concepts, "EMPLOYER")
-	for _, w := range valuesOf(said) {
-		for _, v := range valuesOf(known) {
-			if v.Kind == w.Kind && (!place || placing[v.Preposition] || v.Preposition == "" && v.Kind == frame.KindName) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// placing are the prepositions before a home or an employer.
-var placing = english.Words("in at to from for")
-
-func valuesOf(statements []frame.Frame) (out []frame.Value) {
-	for _, f := range statements {
-		out = append(out, f.Values...)
-	}
-	return out
-}

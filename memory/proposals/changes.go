@@ -36,7 +36,7 @@ func Offer(fact memory.Fact, found []memory.Neighbor) []memory.Neighbor {
 		known := parsed.Statements(n.Content, n.Who)
 		r, _ := change.Best(known, said)
 		changed[n.ID] = reported(fact, said, r) && !holdBoth(n, fact) &&
-			(n.Score != AttributeScore || r.Certainty == change.Sure && haveOneAttribute(known, said))
+			(n.Score != AttributeScore || r.Certainty == change.Sure)
 	}
 	out := slices.DeleteFunc(slices.Clone(found), func(n memory.Neighbor) bool {
 		return n.Score == AttributeScore && !changed[n.ID]
